@@ -32,17 +32,26 @@ export function readCoverage(folder: string, root: string, isWanted: (file: stri
   return coverage;
 }
 
+/**
+ * Every test that imports a file runs its constants. They matter to those that run one of its functions, or
+ * to all of them if it has none.
+ */
 export function isCovered(coverage: Coverage, file: string, offset: number): boolean {
-  return (coverage[file] ?? []).some((ranges) => countAt(ranges, offset) > 0);
+  return (coverage[file] ?? []).some((ranges) => {
+    const range = findInnermost(ranges, offset);
+    if (range === undefined || range.count === 0) return false;
+    const functions = ranges.filter(({ startOffset }) => startOffset > 0);
+    return range.startOffset > 0 || functions.length === 0 || functions.some(({ count }) => count > 0);
+  });
 }
 
-function countAt(ranges: readonly Range[], offset: number): number {
+function findInnermost(ranges: readonly Range[], offset: number): Range | undefined {
   let innermost: Range | undefined;
   for (const range of ranges) {
     if (offset < range.startOffset || offset >= range.endOffset) continue;
     if (innermost === undefined || sizeOf(range) <= sizeOf(innermost)) innermost = range;
   }
-  return innermost?.count ?? 0;
+  return innermost;
 }
 
 function sizeOf({ startOffset, endOffset }: Range): number {

@@ -28,7 +28,7 @@ export interface Sample {
   readonly rejected: number;
 }
 
-/** Draws mutants that compile. The order depends on the seed and their names, so that it is not all new after a change. */
+/** Draws mutants that compile. A change of the sources changes only the part of the sample that is there. */
 export function drawMutants(root: string, { count, seed, only }: Draw): Sample {
   const sources = new TypedSources(root);
   try {

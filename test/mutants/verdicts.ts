@@ -5,7 +5,7 @@ import type { Result } from './record.ts';
 
 type Kept = Pick<Result, 'verdict' | 'by'> & { readonly name: string };
 
-/** The verdicts of all runs on this machine. While tests are added, what was found need not be found again. */
+/** The verdicts of earlier runs. While only tests are added, what was found need not be found again. */
 export class Verdicts {
   readonly #file: string;
   readonly #found = new Map<string, Kept>();
