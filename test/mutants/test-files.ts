@@ -1,26 +1,28 @@
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, matchesGlob } from 'node:path';
 import { type Coverage, isCovered, readCoverage } from './coverage.ts';
 import { type Mutant, SOURCES } from './mutants.ts';
 import type { TestBench } from './test-bench.ts';
 
-/** Those that test the core and the engine for their time. Others run them too, and find next to nothing. */
-const PATTERNS = [
-  'packages/server/test/{core,services,background}/**/*.test.ts',
-  'packages/server/test/http/routes/{admin,v4}/*.test.ts',
-  'packages/server/test/store/engine/**/*.test.ts',
-  'packages/server/test/store/sqlite/{sqlite-store.test.ts,write/*.test.ts,read/*.test.ts}',
-  'test/model/*.test.ts',
-];
 /** Its cases are many, and most mutants are seen by few of its chapters. */
 const EXAM = 'packages/server/test/store/sqlite/sqlite-store.test.ts';
-/** What the coverage depends on, beside the test file. */
+/** Those that test the core and the engine for their time, the best first. */
+const PATTERNS = [
+  'packages/server/test/{core,store/engine}/**/*.test.ts',
+  EXAM,
+  'packages/server/test/store/sqlite/{write,read}/*.test.ts',
+  'test/model/*.test.ts',
+  'packages/server/test/{services,background}/**/*.test.ts',
+  'packages/server/test/http/routes/{admin,v4}/*.test.ts',
+];
+/** What the coverage depends on, beside the test file and, for the exam, its cases. */
 const SHARED = ['packages/*/src/**/*.ts', 'packages/server/test/**/*.ts', 'test/{model,support}/**/*.ts'];
+const CASES = 'packages/server/test/store/exam/*.ts';
 const LIMIT_MS = 180_000;
 /** For a mutant that survives. */
-const MAX_CPU_MS = 10_000;
+const MAX_CPU_MS = 20_000;
 
 /** Tests that pass without changes: a file, or a chapter of the exam. */
 interface Part {
@@ -87,9 +89,15 @@ export class TestFiles {
     const runs = [...Map.groupBy(covering, (part) => part.file)].map(([test, parts]) => {
       const patterns = parts.flatMap(({ title }) => (title === null ? [] : [patternOf(title)]));
       const cpuMs = sumTimes(parts);
-      return { file: test, patterns, cpuMs, cost: cpuMs / this.#promiseOf(file, test) };
+      return {
+        file: test,
+        patterns,
+        cpuMs,
+        rank: rankOf(file, test),
+        cost: cpuMs / (1 + this.#countFinds(file, test)),
+      };
     });
-    runs.sort((one, other) => one.cost - other.cost);
+    runs.sort((one, other) => one.rank - other.rank || one.cost - other.cost);
     let spentMs = 0;
     return runs.filter(({ cpuMs }) => {
       spentMs += cpuMs;
@@ -97,15 +105,20 @@ export class TestFiles {
     });
   }
 
-  #promiseOf(source: string, test: string): number {
-    const finds = this.#finds.get(`${source} ${test}`) ?? 0;
-    return 1 + finds + (basename(test, '.test.ts') === basename(source, '.ts') ? 5 : 0);
+  #countFinds(source: string, test: string): number {
+    return this.#finds.get(`${source} ${test}`) ?? 0;
   }
 
   noteFind({ file }: Mutant, test: string): void {
     const name = `${file} ${test}`;
     this.#finds.set(name, (this.#finds.get(name) ?? 0) + 1);
   }
+}
+
+/** Its own tests first, then those of the layer, then those that run everything. */
+function rankOf(source: string, test: string): number {
+  if (basename(test, '.test.ts') === basename(source, '.ts')) return -1;
+  return PATTERNS.findIndex((pattern) => matchesGlob(test, pattern));
 }
 
 /** Chapters run in one process. */
@@ -123,22 +136,45 @@ class Trial {
   readonly #root: string;
   readonly #cache: string;
   readonly #shared: string;
+  readonly #cases: string;
   readonly #sources: ReadonlySet<string>;
 
   constructor(root: string, cache: string) {
     this.#root = root;
     this.#cache = cache;
     this.#sources = new Set(globSync(SOURCES, { cwd: root }));
-    const shared = globSync(SHARED, { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
-    this.#shared = hash(shared.sort().map((file) => readFileSync(join(root, file), 'utf8')));
+    const cases = globSync(CASES, { cwd: root });
+    const shared = new Set(globSync(SHARED, { cwd: root, exclude: ['**/*.test.ts'] })).difference(
+      new Set(cases),
+    );
+    const hashFiles = (files: Iterable<string>) =>
+      hash([...files].sort().map((file) => readFileSync(join(root, file), 'utf8')));
+    this.#shared = hashFiles(shared);
+    this.#cases = hashFiles(cases);
     mkdirSync(cache, { recursive: true });
   }
 
+  listChapters(bench: TestBench): Promise<readonly string[]> {
+    return this.#keep([this.#cases], () => bench.listChapters(EXAM));
+  }
+
   /** Returns null if it fails. */
-  async try(bench: TestBench, file: string, title: string | null): Promise<Part | null> {
+  try(bench: TestBench, file: string, title: string | null): Promise<Part | null> {
     const text = readFileSync(join(this.#root, file), 'utf8');
-    const kept = join(this.#cache, `${hash([this.#shared, file, text, title ?? ''])}.json`);
-    if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8')) as Part;
+    const names = title === null ? [file, text] : [file, title, this.#cases];
+    return this.#keep(names, () => this.#try(bench, file, title));
+  }
+
+  /** `null` is not kept. */
+  async #keep<T>(names: readonly string[], work: () => Promise<T>): Promise<T> {
+    const file = join(this.#cache, `${hash([this.#shared, ...names])}.json`);
+    if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as T;
+    const result = await work();
+    if (result !== null) writeFileSync(file, JSON.stringify(result));
+    return result;
+  }
+
+  async #try(bench: TestBench, file: string, title: string | null): Promise<Part | null> {
     const folder = mkdtempSync(join(tmpdir(), 'berth-coverage-'));
     try {
       const patterns = title === null ? [] : [patternOf(title)];
@@ -150,7 +186,6 @@ class Trial {
       });
       if (verdict !== 'passed') return null;
       const coverage = readCoverage(folder, bench.folder, (source) => this.#sources.has(source));
-      writeFileSync(kept, JSON.stringify({ file, title, cpuMs, coverage }));
       return { file, title, cpuMs, coverage };
     } finally {
       rmSync(folder, { recursive: true, force: true });
