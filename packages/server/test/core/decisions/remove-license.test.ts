@@ -9,7 +9,7 @@ function decideOn(facts: ViewFacts, isGivenBack?: boolean) {
   return removeLicense.decide({ ...command, ...more }, exampleView(facts, null), NOW);
 }
 
-const FROM_FILE = exampleLicense({ source: 'file' });
+const FROM_FILE = exampleLicense({ source: 'offline' });
 const GIVEN_BACK = { ...FROM_FILE, tie: { ...FROM_FILE.tie, isGivenBack: true } };
 
 describe('a license is removed', () => {
