@@ -101,9 +101,10 @@ function secondsSince(startedMs: number): number {
   return Math.round((performance.now() - startedMs) / 1000);
 }
 
+/** Copies of the project are removed, also if somebody stops the run. */
 const ends: (() => void)[] = [];
-try {
-  await main({ after: (work) => ends.push(work) });
-} finally {
+process.on('exit', () => {
   for (const end of ends.reverse()) end();
-}
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+await main({ after: (work) => ends.push(work) });

@@ -67,6 +67,48 @@ describe('a password that is easy to guess', () => {
     }
   });
 
+  test('may have signs for letters', () => {
+    const signs = [
+      '0o',
+      '3e',
+      '4a',
+      '@a',
+      '5s',
+      '$s',
+      '7t',
+      '+t',
+      '8b',
+      '9g',
+      '1i',
+      '!i',
+      '|i',
+      '1l',
+      '!l',
+      '|l',
+    ];
+    for (const [sign, letter] of signs.map((pair) => [...pair])) {
+      const name = `k${letter}zqvwxu`;
+      assert.equal(isGuessable(`k${sign}zqvwxu`, [name]), true, `${sign} for ${letter}`);
+      assert.equal(isGuessable(`k${sign}zqvwxu`, []), false);
+    }
+  });
+
+  test('has names of three letters or more, years and three equal characters', () => {
+    for (const [password, names, isOne] of [
+      ['xyqxyqxyqkwm', ['xyq'], true],
+      ['xyxyxyxykwmz', ['xy'], false],
+      ['k-xyqvwz-m', ['a.xyqvwz'], true],
+      ['2019-2018-kq', [], true],
+      ['2119-2118-kq', [], false],
+      ['kkk-qqq-zzzx', [], true],
+      ['kk-qq-zz-xx-', [], false],
+      ['kwzqvmxu', [], false],
+      ['kwzqvmx', [], true],
+    ] as const) {
+      assert.equal(isGuessable(password, names), isOne, password);
+    }
+  });
+
   test('is judged as a whole, however long it is', () => {
     const most = 'qwertyuiop'.repeat(25);
     assert.equal(isGuessable(most, NAMES), true);
