@@ -49,7 +49,7 @@ export function writeRecord({ name }: Fault, { size, seed, count }: Choice, outc
   return path;
 }
 
-function describeMachine(): string {
+export function describeMachine(): string {
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   const model = cpus()[0]?.model.trim() ?? process.arch;
   const system = `${process.platform} ${release()}, Node ${process.version}`;

@@ -113,6 +113,12 @@ describe('a count that fits', () => {
     assert.equal(refusedOf(consume(1), { ...huge, ...used(most) }).details.left, 0);
   });
 
+  test('is refused until a restored license was checked', () => {
+    const license = { ...LICENSE, tie: { ...LICENSE.tie, restoredAt: plus(NOW, -5) } };
+    const { code, details } = refusedOf(consume(1), { license });
+    assert.deepEqual([code, details.restoredAt], ['license_check_overdue', plus(NOW, -5)]);
+  });
+
   test('of 0 only reads, even above the limit, and changes nothing', () => {
     for (const total of [0, 10, 99]) {
       const decision = decideOn(consume(0, { idempotency: { key: 'k', bodyHash: 'b' } }), used(total));

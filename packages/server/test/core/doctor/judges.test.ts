@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { CLOCK_TOLERANCE_MS } from '../../../src/core/clock/clock.ts';
 import { splitAdvice, type Verdict } from '../../../src/core/doctor/finding.ts';
 import { judgeBackup } from '../../../src/core/doctor/judge-backup.ts';
 import { judgeCertificate, judgeExposure } from '../../../src/core/doctor/judge-exposure.ts';
@@ -9,12 +10,23 @@ import {
   judgeVersions,
   judgeWebhooks,
 } from '../../../src/core/doctor/judge-links.ts';
-import { judgeClock, judgeDiskHealth, judgeFiles } from '../../../src/core/doctor/judge-machine.ts';
-import { DAY_MS, HOUR_MS, plus } from '../../../src/core/nouns/instant.ts';
+import {
+  judgeClock,
+  judgeDiskHealth,
+  judgeFiles,
+  judgeRules,
+  sayLength,
+} from '../../../src/core/doctor/judge-machine.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import { NOW } from '../examples.ts';
 
-/** The severities, and the texts in one. */
+/** The severities, and the texts in one. Whatever is wrong comes with advice. */
 function read(verdicts: readonly Verdict[]): string {
+  for (const { severity, text, advice } of verdicts) {
+    assert.notEqual(text, '');
+    if (severity === 'ok') assert.equal(advice, null, text);
+    else assert.match(advice ?? '', /^[A-Z].*\.$/, text);
+  }
   return verdicts.map(({ severity, text }) => `${severity}: ${text}`).join(' | ');
 }
 
@@ -32,7 +44,15 @@ describe('the disk', () => {
     ['none that works', { syncsMs: 'EIO.' }, /^problem: .*cannot be written: EIO\./],
     ['little space', { space: { ...DISK.space, freeMegabytes: 999 } }, /^warning: .*999 MB left/],
     ['no space', { space: { ...DISK.space, freeMegabytes: 99 }, wantedMegabytes: 0 }, /^problem: .*99 MB/],
-    ['unknown space', { space: null }, /^warning: .*unknown/],
+    ['unknown space', { space: null }, /^warning: The free space of \/d is unknown\.$/],
+    ['just enough space', { space: { ...DISK.space, freeMegabytes: 1000 } }, /^ok: 1000 of 9000 MB free$/],
+    [
+      'the least space',
+      { space: { ...DISK.space, freeMegabytes: 100 }, wantedMegabytes: 0 },
+      /^ok: 100 of 9000 MB free$/,
+    ],
+    ['just slow', { syncsMs: [1, 1, 100, 100] }, /^warning: .* slow; a sync takes 100\.0 ms/],
+    ['not slow yet', { syncsMs: [99.9] }, /^ok: /],
   ] as const) {
     test(title, () => assert.match(read(judgeDiskHealth({ ...DISK, syncsMs: null, ...facts })), expected));
   }
@@ -54,6 +74,26 @@ test('files: the worst that others can do with each', () => {
   assert.equal(read(judgeFiles([{ ...file, writable: can, isGuarded: false }])), 'warning: Others write.');
 });
 
+test('rules', () => {
+  assert.equal(read(judgeRules(null)), 'ok: The rules file is valid, or there is none');
+  assert.equal(read(judgeRules('Line 1 is not.')), 'problem: Line 1 is not.');
+});
+
+test('a length of time in the unit that fits', () => {
+  const lengths = [
+    1000,
+    2 * MINUTE_MS - 1,
+    2 * MINUTE_MS,
+    2 * HOUR_MS - 1,
+    2 * HOUR_MS,
+    2 * DAY_MS - 1,
+    2 * DAY_MS,
+  ];
+  assert.deepEqual(lengths.map(sayLength), [
+    ...['1 second', '120 seconds', '2 minutes', '119 minutes', '2 hours', '47 hours', '2 days'],
+  ]);
+});
+
 describe('the clock', () => {
   const times = { now: NOW, wall: NOW, machineAt: NOW };
   const CLOCK = { ...times, jump: null, jumpAtStart: null, cloudAheadMs: null, hasTestClock: false };
@@ -66,7 +106,15 @@ describe('the clock', () => {
     followed: true,
   } as const;
   for (const [title, facts, expected] of [
-    ['right', {}, /^ok: /],
+    ['right', {}, /^ok: The server's time is the wall clock's$/],
+    ['as the cloud has it', { cloudAheadMs: 0 }, /^ok: .*wall clock's, and the licensing cloud's$/],
+    ['within tolerance', { now: plus(NOW, CLOCK_TOLERANCE_MS), machineAt: NOW }, /^ok: /],
+    ['beyond tolerance', { now: plus(NOW, CLOCK_TOLERANCE_MS + 1) }, /^problem: /],
+    [
+      'a minute off',
+      { cloudAheadMs: -MINUTE_MS },
+      /^warning: .* is 60 seconds ahead of that of the licensing/,
+    ],
     ['ahead', { jump }, /^problem: .*jumped ahead/],
     ['behind', { jump: { ...jump, direction: 'behind' } }, /^problem: .*is ahead of the wall clock/],
     ['behind, unnoticed', { now: plus(NOW, HOUR_MS) }, /^problem: .*is ahead of the wall clock/],
@@ -98,6 +146,20 @@ describe('the cloud', () => {
   } as const;
   for (const [title, facts, expected] of [
     ['fine', {}, /^ok: .*7 of consumption/],
+    ['finer', { pending: 0 }, /^ok: The licensing cloud answers and accepts the keys$/],
+    ['missing for one', { state: 'not_configured' }, /^problem: A license comes from a licensing cloud/],
+    ['without keys', { state: 'no_keys' }, /^problem: The keys .* are not set\.$/],
+    ['refuses, unknown since when', { state: 'refused', error: { message: 'no' } }, /refuses the keys: no$/],
+    [
+      'fails',
+      { state: 'failing', error: { message: 'no' }, failingAt: NOW },
+      /^problem: .*not work \(since .*: no$/,
+    ],
+    ['late, and not tried', { state: 'untried', now: plus(NOW, 3 * HOUR_MS) }, /^warning: /],
+    ['late, and nothing comes from it', { licenses: 0, now: plus(NOW, 3 * HOUR_MS) }, /^ok: /],
+    ['never reached', { reachedAt: null }, /^ok: /],
+    ['late within an hour', { checkMinutes: 1, now: plus(NOW, HOUR_MS - 1) }, /^ok: /],
+    ['late after an hour', { checkMinutes: 1, now: plus(NOW, HOUR_MS) }, /^warning: .*60 minutes ago/],
     ['not used', { state: 'not_configured', licenses: 0 }, /^ok: /],
     ['missing', { state: 'not_configured', licenses: 2 }, /^problem: 2 licenses come/],
     ['refuses', { state: 'refused', error: { message: 'no' }, failingAt: NOW }, /^problem: .*refuses.*since/],
@@ -132,6 +194,15 @@ describe('the database', () => {
     ['without a standby', { settings: { ...standby, synchronous_standby_names: '' } }, /^ok: /],
     ['too small', { servers: 10 }, /^warning: .*100 connections, and the database allows 100/],
     ['unknown', { settings: {} }, /^ok: /],
+    [
+      'almost careless',
+      { settings: { ...standby, synchronous_commit: 'remote_write' } },
+      /^warning: .*remote_write/,
+    ],
+    ['safe', { settings: { ...standby, synchronous_commit: 'on' } }, /^ok: /],
+    ['just large enough', { servers: 0, connectionsPerServer: 97 }, /^ok: /],
+    ['just too small', { servers: 0, connectionsPerServer: 98 }, /^warning: The servers may open 98 /],
+    ['alone', { isShared: false, servers: 10 }, /^ok: /],
     [
       'a file',
       { isShared: false, isRead: true, host: null },
@@ -173,12 +244,30 @@ test('backups that fail, are late, or are forgotten', () => {
   const alone = { ...due, dueAt: NOW, isKeyKept: false };
   assert.match(read(judgeBackup(alone)), /^warning: The master key is in no backup/);
   assert.match(read(judgeBackup({ ...never, isKeyKept: false })), /^warning: No backup was made yet\.$/);
-  assert.match(read(judgeBackup({ ...due, failingAt: NOW, error: 'no.' })), /^problem: .*: no\.$/);
+  const failing = { ...due, failingAt: NOW };
+  assert.match(read(judgeBackup({ ...failing, error: 'no.' })), /^problem: .*failed since .*: no\.$/);
+  assert.match(read(judgeBackup({ ...failing, lastAt: null })), /^problem: [^:]*failed since [^ ]*\.$/);
+  const recent = { ...old, lastAt: plus(NOW, -30 * DAY_MS + 1) };
+  assert.match(read(judgeBackup(recent)), /^ok: The last backup was made at .*; backup\.schedule makes them/);
+  assert.match(
+    read(judgeBackup({ ...recent, isScheduled: true })),
+    /^ok: The last backup was made at [^;]*$/,
+  );
+  assert.match(
+    read(judgeBackup({ ...never, isScheduled: true, isKeyKept: false })),
+    /yet\. \| warning: The mas/,
+  );
 });
 
 test('webhooks that fail or have lost events', () => {
   const fine = { state: 'ok', failingAt: null, error: null, waiting: 0, dropped: 0 } as const;
-  assert.match(read(judgeWebhooks(fine)), /^ok: /);
+  assert.equal(read(judgeWebhooks(fine)), 'ok: The webhook gets its events');
+  assert.equal(read(judgeWebhooks({ ...fine, state: 'untried' })), 'ok: A webhook is configured');
+  assert.equal(read(judgeWebhooks({ ...fine, state: 'off' })), 'ok: No webhook is configured');
+  assert.match(
+    read(judgeWebhooks({ ...fine, state: 'failing', failingAt: NOW, error: 'no' })),
+    / since [^:]/,
+  );
   assert.match(
     read(judgeWebhooks({ ...fine, state: 'failing', error: 'it is away', waiting: 3 })),
     /^warning: Events have not reached the webhook: it is away\. Events that wait: 3\.$/,
@@ -204,7 +293,26 @@ test('exposure behind a proxy is a warning, and over TLS none', () => {
   } as const;
   assert.match(read(judgeExposure(facts)), /^warning: .*without TLS/);
   assert.match(read(judgeExposure({ ...facts, hasProxies: false })), /^problem: .*without TLS/);
-  assert.match(read(judgeExposure({ ...facts, hasTls: true })), /^ok: /);
+  const safe = { ...facts, hasTls: true };
+  assert.equal(read(judgeExposure(safe)), 'ok: The server is reachable over TLS');
+  assert.equal(
+    read(judgeExposure({ ...facts, isLoopback: true })),
+    'ok: Only this machine can reach the server',
+  );
+  assert.match(read(judgeExposure({ ...safe, isPublic: true })), /^warning: The server has a public address/);
+  assert.match(read(judgeExposure({ ...safe, isPublic: true, clients: 'required' })), /^ok: /);
+  assert.match(
+    read(judgeExposure({ ...safe, localAdmin: 'always' })),
+    /^warning: "auth\.localAdmin" is "always"/,
+  );
+  assert.match(
+    read(judgeExposure({ ...safe, plainUrls: ['a', 'b'] })),
+    /^warning: "a" is http.* \| warning: "b" is/,
+  );
+  const oneTime = { ...safe, isOneTimePasswordInUse: true };
+  assert.match(read(judgeExposure(oneTime)), /^warning: .*one-time password: it may be guessed or seen\.$/);
+  assert.match(read(judgeExposure({ ...oneTime, isLoopback: true })), /: every user of this machine can/);
+  assert.match(read(judgeExposure({ ...safe, isOneTimePasswordInUse: false })), /^ok: /);
 });
 
 test('a certificate is told of two weeks before its end, or as early as its notice', () => {
@@ -212,6 +320,17 @@ test('a certificate is told of two weeks before its end, or as early as its noti
   assert.match(read(judgeCertificate(at(15), NOW, 0)), /^ok: /);
   assert.match(read(judgeCertificate(at(14), NOW, 0)), /^warning: .*expires on/);
   assert.match(read(judgeCertificate(at(29), NOW, 30)), /^warning: /);
+  assert.match(read(judgeCertificate(at(31), NOW, 30)), /^ok: The certificate is valid until /);
+  assert.match(read(judgeCertificate(at(0), NOW, 30)), /^problem: The certificate expired on /);
+  assert.equal(read(judgeCertificate(null, NOW, 30)), 'ok: The server uses plain HTTP');
+  assert.equal(read(judgeCertificate('It is gone.', NOW, 30)), 'problem: It is gone.');
+  assert.deepEqual(judgeCertificate('It is gone. Make it.', NOW, 30), [
+    { severity: 'problem', text: 'It is gone.', advice: 'Make it.' },
+  ]);
+  assert.match(
+    read(judgeCertificate({ ...at(90), missingNames: ['a'] }, NOW, 14)),
+    /^warning: .*not for a\.$/,
+  );
   assert.match(read(judgeCertificate({ ...at(90), hasNames: false }, NOW, 14)), /^warning: .*names no hosts/);
 });
 

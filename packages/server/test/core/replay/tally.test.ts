@@ -64,6 +64,14 @@ describe('the report', () => {
     );
   });
 
+  test('lists the hundred users for whom most changes', () => {
+    const log = new ExampleLog();
+    for (let index = 0; index < 102; index++) log.lent(index / 10, `x-${index}`);
+    log.lent(20, 'x-101');
+    const { users } = replay(cadRules({ allow: ['team'] }), log, { licenses: [cad(1, { slots: 200 })] });
+    assert.deepEqual([users.length, users[0]?.user], [100, 'x-101']);
+  });
+
   test('lists the latest thousand changes', () => {
     const log = new ExampleLog();
     for (let index = 0; index < 1003; index++) log.lent(index / 1000, `x-${index}`);

@@ -55,7 +55,7 @@ describe('who is denied', () => {
 
   test('a user by name, in any case, and by a pattern', () => {
     const rules = denying({ users: ['Mallory', 'ext-*'] });
-    for (const user of ['mallory', 'MALLORY', 'ext-1']) assert.equal(barredAs(rules, { user }), 'user');
+    for (const user of ['mallory', ' MALLORY ', 'ext-1']) assert.equal(barredAs(rules, { user }), 'user');
     for (const user of ['mallory2', 'text-1', null]) assert.equal(barredAs(rules, { user }), null);
     assert.equal(barredAs(rules, { hostname: 'mallory' }), null, 'a host is no user');
   });

@@ -171,6 +171,10 @@ export const RULES = {
     assert.deepEqual(await readCounts(), [{ product: 'cad', revision: 1, held: one }]);
     await exam.restart();
     assert.deepEqual(await readCounts(), [{ product: 'cad', revision: 1, held: one }]);
+    await exam.execute({ kind: 'collect', licenseId: license.id });
+    await exam.execute(setRules(denying({ users: ['mallory'] })));
+    await exam.execute({ kind: 'collect', licenseId: license.id });
+    assert.deepEqual(await readCounts(), []);
   },
 
   'rules that cannot be recorded are not set, and affect no other command': async (exam: ExamStore) => {
