@@ -14,6 +14,7 @@ import { herd } from './herd/herd.ts';
 import { LINE_FAULTS } from './line/line-storm.ts';
 import { planted } from './planted/planted.ts';
 import { powercut } from './powercut/powercut.ts';
+import { soak } from './soak/soak.ts';
 import { standby } from './standby/standby-storm.ts';
 import { SUITE_FAULTS } from './suite-faults.ts';
 import { clock } from './time/clock.ts';
@@ -40,5 +41,6 @@ export const FAULTS: readonly Fault[] = [
   herd,
   ...LINE_FAULTS,
   ...SUITE_FAULTS,
+  soak,
   planted,
 ];
