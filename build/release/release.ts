@@ -90,8 +90,9 @@ async function makePlatform(platform: string): Promise<void> {
   try {
     findNode(platform);
   } catch (error) {
-    // Without its Node, which only a registry has, the others are made all the same.
-    leftOut.push({ name: about, reason: (error as Error).message.trim() });
+    // If npm fails, the others are made all the same; a wrong archive ends it all.
+    if (!(error instanceof Error && 'status' in error)) throw error;
+    leftOut.push({ name: about, reason: `its Node could not be fetched (${error.message.split('\n')[0]}).` });
     return;
   }
   const stem = `berth-${version}-${platform}`;
