@@ -1,6 +1,7 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { saveBackup } from '../../support/backups.ts';
+import { pollUntil } from '../../support/poll.ts';
 import { Book, type Expected } from './book.ts';
 import type { Happening } from './record.ts';
 import { type Play, type Recording, record, seed } from './recording.ts';
@@ -27,6 +28,10 @@ async function seedWithFolder(site: Site): Promise<void> {
   mkdirSync(join(site.root, BACKUPS), { mode: 0o700 });
 }
 
+async function findScheduled({ data }: Site): Promise<string | undefined> {
+  return globSync(join(data, '**', '*.backup'))[0];
+}
+
 /** Backups are made while clients come: for a command, and by the schedule of the server. */
 export async function backup(play: Play): Promise<Recording> {
   const made = new Map<string, number>();
@@ -34,6 +39,8 @@ export async function backup(play: Play): Promise<Recording> {
   const recording = await record(play, { prepare: seedWithFolder, args }, async (site) => {
     await site.start();
     const book = new Book((await site.takeInventory()).values);
+    // The schedule takes some seconds to begin.
+    if (play.lives > 1) await pollUntil('a scheduled backup', () => findScheduled(site));
     let isOver = false;
     const loading = site.load(book, fewClients(play.seed), () => isOver);
     for (let number = 1; number <= play.lives; number++) {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readBackup } from '@berth/shell/files/backup-file';
@@ -141,18 +141,16 @@ async function checkUse(line: Line): Promise<readonly string[]> {
   return wrong;
 }
 
-/** A backup that has its name is whole. */
+/** A backup that has its name is whole, whoever made it. */
 function checkBackups(root: string, promised: readonly string[]): readonly string[] {
-  const folder = join(root, 'backups');
-  const found = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.backup')) : [];
   const wrong = promised
     .filter((file) => !existsSync(join(root, file)))
     .map((file) => `${file} is not there`);
-  for (const name of found) {
+  for (const file of globSync('**/*.backup', { cwd: root })) {
     try {
-      readBackup(join(folder, name), () => {});
+      readBackup(join(root, file), () => {});
     } catch (error) {
-      wrong.push(`${name}: ${error}`);
+      wrong.push(`${file}: ${error}`);
     }
   }
   return wrong;

@@ -88,6 +88,11 @@ export class Disk {
     }
   }
 
+  /** How many changes of names no sync has confirmed. */
+  countOpenNames(): number {
+    return [...this.#nodes.values()].reduce((sum, { nameChanges }) => sum + nameChanges.length, 0);
+  }
+
   #create(path: string, inode: number, isFolder: boolean): void {
     const node = new Node(isFolder);
     this.#nodes.set(inode, node);

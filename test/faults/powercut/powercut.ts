@@ -3,13 +3,14 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildProgram } from '../../runner/build-program.ts';
 import { findProgram, type Program } from '../../support/program.ts';
-import { createRandom, pickNumber, pickOne } from '../../support/random.ts';
+import { createRandom, pickOne } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import type { Control, Fault, Findings, Order } from '../door/fault.ts';
 import { Checkers } from './checkers.ts';
 import { dropSynced, hideFailure, ignoreSyncs, type Lie } from './control-lies.ts';
 import { type Dice, LOSING, writeCut } from './cut.ts';
 import { Disk } from './disk.ts';
+import { pickCuts } from './pick-cuts.ts';
 import type { Play, Recording } from './recording.ts';
 import { MIXED, SCENARIOS, type Scenario } from './scenarios.ts';
 import { findMissing } from './shim.ts';
@@ -102,9 +103,7 @@ async function carryOut(job: Job, order: Order, workshop: Workshop, tally: Tally
   });
   if (recording === null) return;
   tally.noteRecording(recording.record);
-  const random = createRandom(seed);
-  const range = { from: recording.from, to: recording.record.length };
-  const positions = Array.from({ length: cuts }, () => pickNumber(random, range)).sort((a, b) => a - b);
+  const positions = pickCuts(recording, cuts, seed);
   const disk = new Disk(recording.image);
   let done = 0;
   await Promise.all(

@@ -31,7 +31,6 @@ export interface Play {
 }
 
 interface RecordOptions {
-  readonly failing?: readonly number[];
   readonly args?: readonly string[];
   /** Makes what is there before anything is recorded. */
   prepare?(site: Site): Promise<void>;

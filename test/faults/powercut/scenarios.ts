@@ -22,11 +22,11 @@ function everybody(seed: number): readonly Steps[] {
   return [...lenders, useFeature(7, seed + 7), count(4, seed + 4), count(5, seed + 5), administer(seed + 6)];
 }
 
-/** Clients come to a server, and the power is cut at last. */
-function serve(makeClients: (seed: number) => readonly Steps[]) {
+/** Clients come to a server, some of whose syncs may fail, and the power is cut at last. */
+function serve(makeClients: (seed: number) => readonly Steps[], failing: readonly number[] = []) {
   return ({ seed, changes }: Play) =>
     async (site: Site) => {
-      await site.start();
+      await site.start({ failing });
       const book = new Book((await site.takeInventory()).values);
       await site.load(book, makeClients(seed), changes);
       return book;
@@ -54,7 +54,8 @@ function restart(makeClients: (seed: number) => readonly Steps[]) {
 
 const restartEverybody = restart(everybody);
 const restartRenewals = restart((seed) => [0, 1, 2, 3].map((client) => lend(client, seed, { renews: 0.9 })));
-const serveRotation = serve((seed) => [rotate(), lend(1, seed), count(2, seed)]);
+const rotators = (seed: number) => [rotate(), lend(1, seed), count(2, seed)];
+const serveRotation = serve(rotators);
 
 /** Until SQLite has moved its log into the database by itself. */
 async function fillTheLog({ seed }: Play, site: Site): Promise<Book> {
@@ -98,12 +99,27 @@ function* once(step: ReturnType<typeof addDemo>): Steps {
   for (;;) yield step;
 }
 
+/** The start of a server has fewer syncs. */
+const FIRST_TO_FAIL = 15;
+
 /** Some of the syncs fail, and have lost for good what they should have written. */
 function failSyncs(play: Play): Promise<Recording> {
   const random = createRandom(play.seed);
-  // The start has about ten.
-  const failing = Array.from({ length: play.changes }, (_, index) => index + 12).filter(() => random() < 0.1);
-  return record(play, { failing }, (play.seed % 3 === 0 ? serveRotation : serveEverybody)(play));
+  const all = Array.from({ length: 5 * play.changes }, (_, index) => index + FIRST_TO_FAIL);
+  if (random() < 0.3) return record(play, {}, (site) => breakDisk(play, site, all.slice(random() * 40)));
+  const failing = all.filter(() => random() < 0.1);
+  return record(play, {}, serve(random() < 0.4 ? rotators : everybody, failing)(play));
+}
+
+/** All syncs fail, until the server is killed. The next one finds what the last one could not sync. */
+async function breakDisk({ seed, changes }: Play, site: Site, failing: readonly number[]): Promise<Book> {
+  await site.start({ failing });
+  const book = new Book((await site.takeInventory()).values);
+  const clients = everybody(seed);
+  await site.load(book, clients, (unclear) => unclear > 0, 'SIGKILL');
+  await site.start();
+  await site.load(book, clients, changes / 2);
+  return book;
 }
 
 export const MIXED: Scenario = {

@@ -11,7 +11,6 @@ import type { Steps } from './steps.ts';
 
 interface SiteOptions {
   readonly program: Program;
-  readonly failing?: readonly number[];
   readonly args?: readonly string[];
 }
 
@@ -43,29 +42,17 @@ export class Site {
     return join(this.root, 'data');
   }
 
-  get environment(): Record<string, string> {
-    const { failing } = this.#options;
-    return recordedEnvironment({
-      root: this.root,
-      log: this.log,
-      ...(failing === undefined ? {} : { failing }),
-    });
-  }
-
   get server(): ServerProcess {
     if (this.#server === null) throw new Error('The server is not running.');
     return this.#server;
   }
 
-  async start({ isRecorded = true } = {}): Promise<void> {
+  /** `failing`: which of its syncs fail, by their number. */
+  async start({ isRecorded = true, failing = [] as readonly number[] } = {}): Promise<void> {
     const { program, args = [] } = this.#options;
-    const env = isRecorded ? this.environment : {};
-    this.#server = await startServerProcess({
-      data: this.data,
-      program,
-      args: [...SERVER_ARGS, ...args],
-      env,
-    });
+    const env = isRecorded ? recordedEnvironment({ ...this, failing }) : {};
+    const all = [...SERVER_ARGS, ...args];
+    this.#server = await startServerProcess({ data: this.data, program, args: all, env });
   }
 
   async stop(signal: NodeJS.Signals): Promise<void> {
@@ -86,23 +73,23 @@ export class Site {
 
   /**
    * Clients ask, each as fast as it is answered, until so many changes were acknowledged, or until something
-   * holds. With a signal, the server is ended then, whoever still waits for an answer.
+   * holds, which may depend on how many answers said that nothing is sure. With a signal, the server is ended then, whoever still waits for an answer.
    */
   async load(
     book: Book,
     clients: readonly Steps[],
-    enough: number | (() => boolean),
+    enough: number | ((unclear: number) => boolean),
     signal?: NodeJS.Signals,
   ): Promise<void> {
-    let acknowledged = 0;
-    const isEnough = () => (typeof enough === 'number' ? acknowledged >= enough : enough());
+    const counts = { done: 0, refused: 0, unclear: 0 };
+    const isEnough = () => (typeof enough === 'number' ? counts.done >= enough : enough(counts.unclear));
     let ending: Promise<void> | undefined;
     const ask = async (steps: Steps, client: number) => {
       const line = this.connect();
       while (!isEnough() && ending === undefined) {
         const outcome = await take(line, book, client, steps.next().value);
         if (outcome === 'lost') break;
-        if (outcome === 'done') acknowledged += 1;
+        counts[outcome] += 1;
       }
       if (signal !== undefined) ending ??= this.stop(signal);
       line.close();
@@ -114,7 +101,7 @@ export class Site {
   /** Runs a command on the data. Returns its process, whose first output is its answer. */
   async run(...words: string[]): Promise<number> {
     const { program } = this.#options;
-    const env = { ...process.env, ...this.environment };
+    const env = { ...process.env, ...recordedEnvironment(this) };
     const child = spawn(program.file, [...program.args, ...words, '--data', this.data], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
