@@ -32,6 +32,7 @@ export async function startPgbouncer(
       'auth_type = trust',
       `auth_file = ${join(folder, 'users')}`,
       `pool_mode = ${mode}`,
+      'max_client_conn = 1000',
       ...(canPrepare() ? ['max_prepared_statements = 0'] : []),
     ].join('\n'),
   };

@@ -58,9 +58,14 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '57P03': 'The database is starting or stopping. Try again in a moment.',
 };
 
+/** PgBouncer always has the same code, that the protocol was violated: it is known by its words. */
+const POOLER_SENTENCES = {
+  'statement pooling mode':
+    'PgBouncer is in statement pooling mode, without transactions. Set pool_mode to transaction or session.',
+  max_client_conn: 'PgBouncer has no connection left. Raise its max_client_conn, or let Berth use fewer.',
+};
+
 const UNREACHABLE = 'The database cannot be reached. Check that it runs, its URL and the network.';
-const STATEMENT_POOLING =
-  'PgBouncer is in statement pooling mode, without transactions. Set pool_mode to transaction or session.';
 const FAILED = 'The database reported an error. Try again in a moment; the log has details.';
 
 /** Whether the connection is gone. It is then unknown whether the last statement was carried out. */
@@ -111,15 +116,17 @@ export function toFault(error: unknown): Fault {
 
 function describe(error: unknown): string {
   const code = codeOf(error);
-  const sentence = SENTENCES[code] ?? (isState(code) ? SENTENCES[code.slice(0, 2)] : undefined);
+  const sentence =
+    findPoolerSentence(error) ?? SENTENCES[code] ?? (isState(code) ? SENTENCES[code.slice(0, 2)] : undefined);
   if (sentence !== undefined) return sentence;
-  if (error instanceof ConnectionLost) return isStatementPooled(error) ? STATEMENT_POOLING : error.message;
+  if (error instanceof ConnectionLost) return error.message;
   return isConnectionLost(error) ? UNREACHABLE : FAILED;
 }
 
-/** PgBouncer then ends the connection at BEGIN; its code only says that the protocol was violated. */
-function isStatementPooled({ cause }: ConnectionLost): boolean {
-  return cause instanceof DatabaseError && cause.message.includes('statement pooling mode');
+function findPoolerSentence(error: unknown): string | undefined {
+  const said = error instanceof ConnectionLost ? error.cause : error;
+  if (!(said instanceof DatabaseError)) return undefined;
+  return Object.entries(POOLER_SENTENCES).find(([words]) => said.message.includes(words))?.[1];
 }
 
 /** The code of a system error, or the SQLSTATE of a database error. */

@@ -57,6 +57,8 @@ describe('an error of the database', () => {
   test('with which PgBouncer ends a connection says what to change', () => {
     const cause = new DatabaseError('transaction blocks not allowed in statement pooling mode', {});
     assert.match(toFault(new ConnectionLost('It is gone.', { cause })).message, /Set pool_mode/);
+    const full = new DatabaseError('no more connections allowed (max_client_conn)', { code: '08P01' });
+    assert.match(toFault(full).message, /Raise its max_client_conn/);
   });
 
   test('that already has a message keeps it', () => {
