@@ -53,7 +53,8 @@ export class PageSums {
   readonly #file: string;
   /** `null`: not known. Then they are made from the file. */
   #known: Sums | null = null;
-  /** Pages that were not as they were written at the start; `null`: none. */
+  /** Pages that were not as they were written at the start, and their description; `null`: none. */
+  #changed: readonly number[] = [];
   #found: string | null = null;
   #commits = 0;
   #look: StatementSync | null = null;
@@ -64,24 +65,23 @@ export class PageSums {
 
   /** Opens the file to write. At a start, it is compared with its sums first. */
   open(isStart: boolean): { readonly db: DatabaseSync; readonly notices: readonly StoreNotice[] } {
-    const stored = readSums(this.#file);
-    this.#known = stored === 'damaged' ? null : stored;
-    const damage: readonly StoreNotice[] = stored === 'damaged' ? [{ kind: 'sums_damaged' }] : [];
-    const notices = isStart ? [...damage, ...this.#compare()] : damage;
+    const notices = isStart ? this.#compare() : [];
     return { db: openWritable(this.#file, this), notices };
   }
 
   #compare(): readonly StoreNotice[] {
+    const stored = readSums(this.#file);
+    this.#known = stored === 'damaged' ? null : stored;
     const { pages, damage } = readLog(this.#file);
-    const notices: StoreNotice[] = [];
+    const notices: StoreNotice[] = stored === 'damaged' ? [{ kind: 'sums_damaged' }] : [];
     if (damage !== null) notices.push({ kind: 'log_damaged', isLost: damage === 'lost' });
     if (this.#known === null) return notices;
     if (statSync(this.#file).size > MAX_BYTES_AT_START) return [...notices, { kind: 'pages_not_compared' }];
     const { sums, changed: before } = this.#known;
-    const changed = findChanged(this.#file, this.#known, pages);
-    if (changed.length === 0) return notices;
-    if (changed.length > before.length) this.#write({ sums, changed });
-    this.#found = describePages(this.#file, changed);
+    this.#changed = findChanged(this.#file, this.#known, pages);
+    if (this.#changed.length === 0) return notices;
+    if (this.#changed.length > before.length) this.#write({ sums, changed: this.#changed });
+    this.#found = describePages(this.#file, this.#changed);
     return [...notices, { kind: 'pages_changed', pages: this.#found }];
   }
 
@@ -134,7 +134,7 @@ export class PageSums {
   #move(db: DatabaseSync, mode: 'PASSIVE' | 'FULL'): boolean {
     const moved = findRow<Checkpointed>(db, `PRAGMA wal_checkpoint(${mode})`);
     if (moved === undefined || moved.log !== moved.checkpointed) return false;
-    if (this.#known === null) this.#write({ sums: sumFile(this.#file), changed: [] });
+    if (this.#known === null) this.#write({ sums: sumFile(this.#file), changed: this.#changed });
     else if (moved.log > 0) this.#write(addUp(this.#file, this.#known, moved.log));
     return true;
   }

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
@@ -103,6 +111,12 @@ describe('a changed bit in a page', () => {
     assert.deepEqual(await listen(file), [{ kind: 'sums_damaged' }]);
     assert.deepEqual(await listen(file), []);
   });
+});
+
+test('a large file is left to a check in the background', async (t) => {
+  const file = await makeClosed(t);
+  truncateSync(file, 1024 ** 3 + PAGE_BYTES);
+  assert.deepEqual(await listen(file), [{ kind: 'pages_not_compared' }]);
 });
 
 describe('the checksums follow the database', () => {
