@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { isWithin, parseAddress } from '@berth/protocol/address-range';
 import type {
   AddConsumption,
@@ -22,6 +23,7 @@ import type { FeatureSlot } from '../../src/core/nouns/feature-slot.ts';
 import { type Instant, instant, MINUTE_MS, plus } from '../../src/core/nouns/instant.ts';
 import { type License, type LicenseId, licenseId } from '../../src/core/nouns/license.ts';
 import { type HostInfo, isBorrowed, isLive, type Registration } from '../../src/core/nouns/registration.ts';
+import type { Refused } from '../../src/core/outcome.ts';
 import { countAs, findCounting } from '../../src/core/rules/judge-slot.ts';
 import {
   type Denied,
@@ -89,6 +91,8 @@ export interface ViewFacts {
   readonly rules?: Rules;
   readonly endedBorrow?: EndedBorrow;
   readonly holders?: readonly Holder[];
+  /** Free slots that are kept for those who wait. */
+  readonly kept?: number;
 }
 
 /** What a store would show of these facts to a command of this user. */
@@ -99,7 +103,7 @@ export function exampleView(facts: ViewFacts, user: string | null, now: Instant 
   return {
     license,
     rules: facts.rules ?? NO_RULES,
-    kept: 0,
+    kept: facts.kept ?? 0,
     ...exampleFeatureView(facts, ended, user, now),
     findAnswer: () => facts.rememberedAnswer ?? null,
     listReports: () => facts.reports ?? [],
@@ -241,6 +245,14 @@ export function inForce(set: RuleSet): Rules {
 
 export function setRules(rules: RuleSet, by: Actor = 'server'): SetRules {
   return { kind: 'set_rules', text: JSON.stringify(rules), rules, by };
+}
+
+/** Every refusal says in a sentence what is wrong. */
+export function expectRefused(outcome: { readonly kind: string }): Refused {
+  assert.equal(outcome.kind, 'refused', JSON.stringify(outcome));
+  const refused = outcome as Refused;
+  assert.match(refused.message, /[.?)]$/);
+  return refused;
 }
 
 interface Aim {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ROLES } from '@berth/protocol/admin/choices';
+import { refuseIfOver } from '../../../src/core/access/one-time-password.ts';
 import { includesRole } from '../../../src/core/access/role.ts';
 import {
   isTokenAlive,
@@ -9,8 +10,9 @@ import {
   TOKEN_LIFETIME_MS,
   type Token,
   type TokenKind,
+  tokenIdOf,
 } from '../../../src/core/access/token.ts';
-import { HOUR_MS, type Instant, plus } from '../../../src/core/nouns/instant.ts';
+import { DAY_MS, HOUR_MS, type Instant, plus } from '../../../src/core/nouns/instant.ts';
 import { NOW } from '../examples.ts';
 
 const token = (kind: TokenKind, expiresAt: Instant | null = null): Token => ({
@@ -28,8 +30,8 @@ const token = (kind: TokenKind, expiresAt: Instant | null = null): Token => ({
 
 describe('a token', () => {
   const lifetimes: [string, Token, number][] = [
-    ['from /auth lives for thirty days after its last use', token('auth'), TOKEN_LIFETIME_MS],
-    ['of a browser lives for twelve hours', token('session'), SESSION_LIFETIME_MS],
+    ['from /auth lives for thirty days after its last use', token('auth'), 30 * DAY_MS],
+    ['of a browser lives for twelve hours', token('session'), 12 * HOUR_MS],
     ['with an end lives until then', token('api', plus(NOW, HOUR_MS)), HOUR_MS],
   ];
   for (const [title, mine, lifetimeMs] of lifetimes) {
@@ -53,6 +55,21 @@ describe('a token', () => {
     assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS - 1)), false);
     assert.equal(isTouchDue(token('auth'), plus(NOW, HOUR_MS)), true);
   });
+});
+
+test('the id of a token is the beginning of its hash', () => {
+  assert.equal(tokenIdOf('0123456789abcdef'), '0123456789ab');
+});
+
+test('a one-time password is over after a week', () => {
+  const refuseAfter = (ms: number) =>
+    refuseIfOver('invalid_credentials', 'ada', { madeAt: NOW, isUsed: false }, plus(NOW, ms));
+  assert.equal(refuseAfter(7 * DAY_MS - 1), null);
+  assert.match(
+    refuseAfter(7 * DAY_MS)?.message ?? '',
+    /older than 7 days.*"berth user password ada --one-time"/,
+  );
+  assert.equal(refuseIfOver('invalid_credentials', 'ada', null, NOW), null);
 });
 
 describe('a role', () => {

@@ -18,6 +18,7 @@ import {
   exampleLimits,
   exampleSlot,
   exampleView,
+  expectRefused,
   NOW,
   readsOf,
   type ViewFacts,
@@ -32,8 +33,7 @@ function decideOn(command: AddConsumption, facts: ViewFacts = {}) {
 
 function refusedOf(command: AddConsumption, facts: ViewFacts = {}): Refused {
   const { outcome } = decideOn(command, facts);
-  assert.equal(outcome.kind, 'refused', JSON.stringify(outcome));
-  return outcome as Refused;
+  return expectRefused(outcome);
 }
 
 function totalOf(command: AddConsumption, facts: ViewFacts = {}): number {

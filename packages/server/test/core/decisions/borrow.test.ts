@@ -6,7 +6,15 @@ import type { Decision } from '../../../src/core/decision.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import type { License } from '../../../src/core/nouns/license.ts';
 import type { Granted, Refused } from '../../../src/core/outcome.ts';
-import { borrow, exampleLicense, exampleSlot, exampleView, NOW, type ViewFacts } from '../examples.ts';
+import {
+  borrow,
+  exampleLicense,
+  exampleSlot,
+  exampleView,
+  expectRefused,
+  NOW,
+  type ViewFacts,
+} from '../examples.ts';
 
 const DAY_MS = 24 * HOUR_MS;
 const after = (millis: number): Instant => plus(NOW, millis);
@@ -21,8 +29,7 @@ function grantedOf({ outcome }: Decision): Granted {
 }
 
 function refusedOf({ outcome }: Decision): Refused {
-  assert.equal(outcome.kind, 'refused');
-  return outcome as Refused;
+  return expectRefused(outcome);
 }
 
 describe('until when a slot is borrowed', () => {
@@ -55,6 +62,14 @@ describe('until when a slot is borrowed', () => {
       assert.equal(registration.endsAt, after(Math.max(expected, 10 * MINUTE_MS)));
     });
   }
+
+  test('a slot that is kept for others is not borrowed, but that of its holder', () => {
+    assert.equal(
+      refusedOf(borrowOn({ slots: [exampleSlot('bob')], kept: 1 }, after(1))).code,
+      'floating_not_available',
+    );
+    assert.equal(grantedOf(borrowOn({ slots: [exampleSlot('ada')], kept: 2 }, after(1))).inUse, 1);
+  });
 
   test('every refusal of a date says the latest one', () => {
     const license = exampleLicense({ validUntil });

@@ -57,6 +57,17 @@ describe('a license is installed', () => {
     ]);
   });
 
+  test('by the cloud: it keeps the file that it came with', () => {
+    const from = { fileAt: plus(NOW, -5), requestId: 'r', confirmationId: 'c' };
+    const known = exampleLicense();
+    const license = exampleLicense({ slots: 9 });
+    const [change] = changeTo(license, { license: { ...known, tie: { ...known.tie, ...from } } }).changes;
+    assert.deepEqual(change, {
+      kind: 'put_license',
+      license: { ...license, tie: { ...license.tie, ...from } },
+    });
+  });
+
   test('with fewer slots: nobody loses one', () => {
     const license = exampleLicense({ slots: 1 });
     const { changes } = changeTo(license, { slots: [exampleSlot('ada'), exampleSlot('bob')] });

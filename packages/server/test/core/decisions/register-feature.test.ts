@@ -15,6 +15,7 @@ import {
   exampleLicense,
   exampleSlot,
   exampleView,
+  expectRefused,
   LICENSE_ID,
   NOW,
   registerFeature,
@@ -44,8 +45,7 @@ function measured(command: LicenseCommand & { user: string }, facts: ViewFacts =
 
 function refused(command: LicenseCommand & { user: string }, facts: ViewFacts = {}): Refused {
   const { outcome } = decideOn(command, facts);
-  assert.equal(outcome.kind, 'refused', JSON.stringify(outcome));
-  return outcome as Refused;
+  return expectRefused(outcome);
 }
 
 const TAKEN = [exampleFeatureSlot('bob'), exampleFeatureSlot('eve')];

@@ -4,7 +4,15 @@ import { decide } from '../../../src/core/decide.ts';
 import type { Decision } from '../../../src/core/decision.ts';
 import { HOUR_MS, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import type { Granted, Refused } from '../../../src/core/outcome.ts';
-import { exampleLicense, exampleSlot, exampleView, NOW, register, type ViewFacts } from '../examples.ts';
+import {
+  exampleLicense,
+  exampleSlot,
+  exampleView,
+  expectRefused,
+  NOW,
+  register,
+  type ViewFacts,
+} from '../examples.ts';
 
 const TIMEOUT_MS = 10 * MINUTE_MS;
 
@@ -18,8 +26,7 @@ function grantedOf({ outcome }: Decision): Granted {
 }
 
 function refusedOf({ outcome }: Decision): Refused {
-  assert.equal(outcome.kind, 'refused');
-  return outcome as Refused;
+  return expectRefused(outcome);
 }
 
 describe('register lends a slot', () => {
@@ -52,6 +59,12 @@ describe('register lends a slot', () => {
       refusedOf(registerOn({ license, slots: [exampleSlot('bob')] })).code,
       'floating_not_available',
     );
+  });
+
+  test('none that is kept for others, but to those who hold one', () => {
+    const facts = { slots: [exampleSlot('bob')], kept: 1 };
+    assert.equal(refusedOf(registerOn(facts)).code, 'floating_not_available');
+    assert.equal(grantedOf(registerOn({ slots: [exampleSlot('ada')], kept: 1 })).inUse, 1);
   });
 
   test('none if there are none', () => {

@@ -156,15 +156,17 @@ test('what was lent on a license that is gone can be used', () => {
   assert.deepEqual(replay(ONE_EXT, log, { licenses: [] }).answers, ['a served → served']);
 });
 
-test('a license that the vendor disables now and then is used in between', () => {
-  const disabled = cad(1, { enabled: false });
-  const log = new ExampleLog()
-    .denied(1, 'a')
-    .add(5, { kind: 'license_changed', changed: ['enabled'], slots: 2 });
-  log.denied(6, 'b');
-  const { answers } = replay(ONE_EXT, log, { licenses: [disabled] });
-  assert.deepEqual(answers, ['a refused → served', 'b refused → full']);
-});
+for (const fact of ['enabled', 'active']) {
+  test(`a license that is not ${fact} now and then is used in between`, () => {
+    const disabled = cad(1, { [fact]: false });
+    const log = new ExampleLog()
+      .denied(1, 'a')
+      .add(5, { kind: 'license_changed', changed: [fact], slots: 2 });
+    log.denied(6, 'b');
+    const { answers } = replay(ONE_EXT, log, { licenses: [disabled] });
+    assert.deepEqual(answers, ['a refused → served', 'b refused → full']);
+  });
+}
 
 test('the median is that of slots that ended in the time that is replayed', () => {
   const log = new ExampleLog().lent(-600, 'a').returned(-1, 'a').lent(1, 'b').returned(6, 'b').lent(7, 'c');

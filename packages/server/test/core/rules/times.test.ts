@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Instant, instant, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
 import { EMPTY_RULE_SET, type Times } from '../../../src/core/rules/rule-set.ts';
-import { isDuring } from '../../../src/core/rules/times.ts';
+import { isDuring, listStarts } from '../../../src/core/rules/times.ts';
 
 const EVERY_DAY = [0, 1, 2, 3, 4, 5, 6];
 
@@ -66,6 +66,18 @@ describe('times', () => {
     const allDay = timesOf('00:00', '00:00', { days: [0] });
     assert.equal(countMinutes(allDay, '2030-03-30T22:00Z', 26), 23 * 60);
     assert.equal(countMinutes(allDay, '2030-10-26T21:00Z', 28), 25 * 60);
+  });
+
+  test('begin so often within a week', () => {
+    const office = timesOf('08:00', '18:00', { days: [1, 3, 4] });
+    const rules = { ...EMPTY_RULE_SET, times: { window: office } };
+    // A Wednesday, at half past eight there.
+    const starts = listStarts(office, at('2030-01-16T07:30Z'));
+    assert.deepEqual(starts, ['2030-01-21T07:00Z', '2030-01-23T07:00Z', '2030-01-17T07:00Z'].map(at));
+    for (const start of starts) {
+      assert.equal(isDuring(rules, 'window', start), true);
+      assert.equal(isDuring(rules, 'window', instant(start - 1)), false);
+    }
   });
 
   test('zones that are not whole hours away, and days that differ from those of UTC', () => {

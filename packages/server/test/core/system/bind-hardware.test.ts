@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { License } from '../../../src/core/nouns/license.ts';
 import { bindHardware } from '../../../src/core/system/bind-hardware.ts';
-import { exampleLicense, NOW } from '../examples.ts';
+import { exampleLicense, expectRefused, NOW } from '../examples.ts';
 
 const license = exampleLicense();
 const bound = { ...license, tie: { ...license.tie, hardwareId: 'home' } };
@@ -36,6 +37,25 @@ test('a configured id is refused if a carried license has another', () => {
   const command = { kind: 'bind_hardware', hardwareId: 'chosen', isChosen: true } as const;
   const carried = { ...bound, source: 'offline' } as const;
   const { outcome, changes } = bindHardware.decide(command, { licenses: [carried], hardwareId: 'home' }, NOW);
-  assert.equal(outcome.kind === 'refused' && outcome.code, 'server_identity_changed');
+  const { code, message } = expectRefused(outcome);
+  assert.equal(code, 'server_identity_changed');
+  assert.match(message, /internet under home\. Set hardwareId to home, or return/);
   assert.deepEqual(changes, []);
+});
+
+test('an id that the server made for itself is not replaced by a configured one, not even by itself', () => {
+  const command = { kind: 'bind_hardware', hardwareId: 'home', isChosen: true } as const;
+  const carried = { ...bound, source: 'airgap', tie: { ...bound.tie, isIdChosen: false } } as const;
+  const decide = (facts: Partial<License>, chosen: boolean) => {
+    const licenses = [{ ...carried, ...facts }];
+    return bindHardware.decide({ ...command, isChosen: chosen }, { licenses, hardwareId: 'home' }, NOW)
+      .outcome;
+  };
+  const { message } = expectRefused(decide({}, true));
+  assert.match(message, /under an id that its server generated\. Start the server without hardwareId, or/);
+  assert.equal(decide({}, false).kind, 'done');
+  assert.equal(decide({ source: 'cloud' }, true).kind, 'done');
+  assert.equal(decide({ tie: { ...carried.tie, isGivenBack: true } }, true).kind, 'done');
+  assert.equal(decide({ tie: { ...carried.tie, hardwareId: null } }, true).kind, 'done');
+  assert.equal(decide({ tie: { ...carried.tie, isIdChosen: true } }, true).kind, 'done');
 });

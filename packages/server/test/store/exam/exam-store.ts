@@ -17,6 +17,7 @@ import {
   borrow,
   consume,
   exampleLicense,
+  expectRefused,
   NOW,
   recall,
   register,
@@ -101,8 +102,10 @@ export class ExamStore {
     await crashed.close();
   }
 
-  execute(command: Command): Promise<Executed> {
-    return this.#store.execute(command);
+  async execute(command: Command): Promise<Executed> {
+    const outcome = await this.#store.execute(command);
+    if (outcome.kind === 'refused') expectRefused(outcome);
+    return outcome;
   }
 
   /** Two slots, ten minutes, borrowing for up to a day, valid for ever; see `exampleLicense`. */
@@ -240,8 +243,7 @@ export function measuredOf(outcome: Outcome): Measured {
 }
 
 export function refusedOf(outcome: Outcome): Refused {
-  assert.equal(outcome.kind, 'refused', JSON.stringify(outcome));
-  return outcome as Refused;
+  return expectRefused(outcome);
 }
 
 export function codeOf(outcome: Outcome): string {
