@@ -253,7 +253,7 @@ export const standby: Fault = {
   ],
   hasFound: [
     'When a primary hung, the servers waited for it for 20 seconds, although its standby had been promoted.',
-    'After a failover that lost changes, a server could go on with a list of licenses that no longer was.',
+    'After a failover that lost changes, a server could keep using its old list of licenses and rules.',
   ],
   async findMissing() {
     const hasOwn = hasPostgres && process.env.BERTH_TEST_DATABASE_URL === undefined;
