@@ -251,6 +251,10 @@ export const standby: Fault = {
       run: promoteTooSoon,
     },
   ],
+  hasFound: [
+    'When a primary hung, the servers waited for it for 20 seconds, although its standby had been promoted.',
+    'After a failover that lost changes, a server could keep using its old list of licenses and rules.',
+  ],
   async findMissing() {
     const hasOwn = hasPostgres && process.env.BERTH_TEST_DATABASE_URL === undefined;
     return hasOwn && process.platform === 'linux' ? null : 'a PostgreSQL of its own, on Linux';

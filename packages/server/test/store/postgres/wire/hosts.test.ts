@@ -64,7 +64,7 @@ describe('of several hosts', () => {
     assert.deepEqual(moves, [], 'it was never elsewhere');
   });
 
-  test('a promoted one is used once a connection is lost, and the others to the old one are closed', async () => {
+  test('a promoted one is used once a connection is lost, and the other connections are closed', async () => {
     const { open, moves, states } = makeHosts('a,b', { a: 3, b: 'standby' });
     const [lost, idle] = [await open(), await open()];
     Object.assign(states, { a: 'silent', b: 4 });
