@@ -260,10 +260,8 @@ test('a slot is free from its end on, not from when that is noticed', () => {
       .lent(0, 'x-1', { chain: 1 })
       .lent(at, 'x-2', { chain: 2 })
       .add(11, { kind: 'slot_expired', user: 'x-1', endedAt: minute(10) }, 1);
-    assert.deepEqual(replay(ONE_EXT, log, { licenses }).answers, [
-      'x-1 served → served',
-      'x-2 served → served',
-    ]);
+    const { answers } = replay(ONE_EXT, log, { licenses });
+    assert.deepEqual(answers, ['x-1 served → served', 'x-2 served → served']);
   }
 });
 
