@@ -26,7 +26,8 @@ export function putInOrder(links: readonly AuditLink[]): readonly Happened[] {
       return [{ at: effect, chain, event, borrowedUntil: isBorrow ? after.borrowedUntil : null }];
     }),
   );
-  return happened.sort((a, b) => a.at - b.at);
+  const rankOf = ({ event }: Happened) => ('endedAt' in event ? 0 : 1);
+  return happened.sort((a, b) => a.at - b.at || rankOf(a) - rankOf(b));
 }
 
 /** Who holds slots of which license in the log. From this it can be told which license a request named. */

@@ -46,12 +46,16 @@ export class InOrder {
     return this.#release(instant(Number.MAX_SAFE_INTEGER));
   }
 
-  /** Sorting keeps the order of events with the same time. */
+  /** Sorting keeps the order of events with the same time, except that what ends then is free by then. */
   #release(upTo: Instant): readonly LoggedEvent[] {
-    const sorted = this.#waiting.sort((a, b) => a.at - b.at);
+    const sorted = this.#waiting.sort((a, b) => a.at - b.at || rankOf(a) - rankOf(b));
     const late = sorted.findIndex(({ at }) => at > upTo);
     if (late < 0) this.#waiting = [];
     else this.#waiting = sorted.slice(late);
     return late < 0 ? sorted : sorted.slice(0, late);
   }
+}
+
+function rankOf({ event }: LoggedEvent): number {
+  return 'endedAt' in event ? 0 : 1;
 }

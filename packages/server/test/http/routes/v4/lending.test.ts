@@ -1,82 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { borrowAnswer, registerAnswer } from '@berth/protocol/api/lending';
+import {
+  findWrongField,
+  PRODUCT_FIELDS,
+  REGISTER_FIELDS,
+} from '../../../../../../test/conformance/wire-fields.ts';
 import { openTestApp, readEvents, readTraces, START } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { DEMO_LICENSE } from '../../../../src/core/nouns/demo-license.ts';
 import { HOUR_MS, instant, MINUTE_MS, plus } from '../../../../src/core/nouns/instant.ts';
 
-const ISO_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.(\d{3}|\d{6}))?Z$/;
-
-type Judge = (value: unknown) => boolean;
-const isText: Judge = (value) => typeof value === 'string';
-const isFlag: Judge = (value) => typeof value === 'boolean';
-const isCount: Judge = (value) => Number.isSafeInteger(value);
-const isNumber: Judge = (value) => typeof value === 'number' && Number.isFinite(value);
-const isDate: Judge = (value) => value === null || (typeof value === 'string' && ISO_UTC.test(value));
-const isObject: Judge = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const isOneOf =
-  (...allowed: unknown[]): Judge =>
-  (value) =>
-    allowed.includes(value);
-
-/** Fields that v4 clients read from the response to a registration. */
-const ALWAYS_PRESENT: Readonly<Record<string, Judge>> = {
-  id: isCount,
-  license_id: isCount,
-  product: isText,
-  license_type: isOneOf('perpetual', 'time-limited', 'consumption', 'subscription'),
-  license_key: isText,
-  is_floating: isOneOf(true),
-  is_floating_cloud: isOneOf(false),
-  floating_timeout: (value) => isCount(value) && (value as number) >= 1,
-  floating_users: isCount,
-  floating_in_use: isCount,
-  floating_slots_in_use: isCount,
-  floating_in_use_devices: isCount,
-  is_borrowed: isFlag,
-  borrowed_until: isDate,
-  can_borrow: isFlag,
-  max_borrow_time: isNumber,
-  validity_period: isDate,
-  maintenance_period: isDate,
-  start_date: isDate,
-  is_trial: isFlag,
-  allow_grace_period: isFlag,
-  grace_period: isNumber,
-  prevent_vm: isOneOf(false),
-  max_activations: isCount,
-  times_activated: isCount,
-  max_transfers: isCount,
-  transfer_count: isCount,
-  allow_unlimited_activations: isFlag,
-  max_consumptions: isCount,
-  total_consumptions: isCount,
-  allow_overages: isFlag,
-  max_overages: isCount,
-  allow_unlimited_consumptions: isFlag,
-  allow_negative_consumptions: isFlag,
-  reset_consumption: isFlag,
-  consumption_period: isOneOf('daily', 'weekly', 'monthly', 'annually', null),
-  product_features: Array.isArray,
-  custom_fields: Array.isArray,
-  metadata: isObject,
-  customer: isObject,
-  product_details: isObject,
-  license_json: isText,
-};
-
 function assertWholeAnswer(body: Readonly<Record<string, unknown>>): void {
-  for (const [name, isRight] of Object.entries(ALWAYS_PRESENT)) {
-    assert.ok(Object.hasOwn(body, name), `"${name}" is missing`);
-    assert.ok(isRight(body[name]), `"${name}" is ${JSON.stringify(body[name])}`);
-  }
+  assert.equal(findWrongField(body, REGISTER_FIELDS), null);
   registerAnswer.strict().parse(body);
   const { license_json, ...license } = body;
   assert.deepEqual(JSON.parse(license_json as string), license);
   const details = body.product_details as object;
-  const expected = ['product_id', 'product_name', 'short_code', 'authorization_method', 'metadata'];
-  assert.deepEqual(Object.keys(details), expected);
+  assert.deepEqual(Object.keys(details), PRODUCT_FIELDS);
 }
 
 describe('the answer to register', () => {
