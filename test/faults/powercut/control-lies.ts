@@ -12,24 +12,29 @@ const LATEST_WRITES = 30;
 /** It loses one of the latest writes of the busiest file, although they were synced. */
 export const dropSynced: Lie = (done, random) => {
   const inode = findBusiest(done);
-  const lastSync = done.findLastIndex((one) => one.kind === 'sync' && one.inode === inode);
+  const [lastSync = 0] = listSyncs(done, inode).slice(-LEAST);
   const synced = [...done.keys()].slice(0, lastSync).filter((position) => isWriteTo(done[position], inode));
   const dropped = pickOne(random, synced.slice(-LATEST_WRITES));
   return done.filter((_, position) => position !== dropped);
 };
 
-const LATEST_SYNCS = 3;
+/** The last sync may be of changes that are not acknowledged yet. */
+const LEAST = 2;
+const MOST = 4;
 
 /** One of the latest syncs has failed, and the server was not told. */
 export const hideFailure: Lie = (done, random) => {
   const inode = findBusiest(done);
-  const syncs = [...done.keys()].filter((position) => {
+  const failed = listSyncs(done, inode).at(-pickNumber(random, { from: LEAST, to: MOST }));
+  return done.map((one, position) => (position === failed ? { kind: 'sync', inode, hasFailed: true } : one));
+};
+
+function listSyncs(done: readonly Happening[], inode: number): readonly number[] {
+  return [...done.keys()].filter((position) => {
     const one = done[position];
     return one?.kind === 'sync' && one.inode === inode;
   });
-  const failed = syncs.at(-pickNumber(random, { from: 1, to: LATEST_SYNCS })) ?? syncs.at(-1);
-  return done.map((one, position) => (position === failed ? { kind: 'sync', inode, hasFailed: true } : one));
-};
+}
 
 function isWriteTo(one: Happening | undefined, inode: number): boolean {
   return one?.kind === 'write' && one.inode === inode;

@@ -27,7 +27,8 @@ function listPlaces({ image, record, from }: Recording): readonly number[] {
     if (happening.kind === 'write' || happening.kind === 'truncate') continue;
     disk.apply(happening);
     const open = disk.countOpenNames();
-    if (open > before && position >= from) places.push(...Array<number>(Math.min(open, 4) ** 2).fill(position + 1));
+    const weight = open > before && position >= from ? Math.min(open, 4) ** 2 : 0;
+    places.push(...Array<number>(weight).fill(position + 1));
     before = open;
   }
   return places;

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import type { Program } from '../../support/program.ts';
 import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
 import type { Life } from '../door/fault.ts';
@@ -42,7 +42,8 @@ export async function record(
   { prepare = seed, ...options }: RecordOptions,
   run: (site: Site) => Promise<Book>,
 ): Promise<Recording> {
-  const site = new Site(temporaryFolder(play.life), { program: play.program, ...options });
+  const folder = temporaryFolder(play.life);
+  const site = new Site(folder, { program: play.program, ...options });
   mkdirSync(site.root, { mode: 0o700 });
   await prepare(site);
   const image = takeImage(site.root);
@@ -52,6 +53,8 @@ export async function record(
   for (const happening of happenings) disk.apply(happening);
   const problem = findUnrecorded(disk.root, site.root);
   if (problem !== null) throw new Error(`The record is incomplete: ${problem}.`);
+  // Thousands of cuts need dozens of recordings.
+  rmSync(folder, { recursive: true });
   book.locate(happenings);
   const expectAt = (cut: number) => [atFirst(book.expectAt(cut))];
   return { image, record: happenings, book, from: 0, expectAt };

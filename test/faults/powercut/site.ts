@@ -73,7 +73,8 @@ export class Site {
 
   /**
    * Clients ask, each as fast as it is answered, until so many changes were acknowledged, or until something
-   * holds, which may depend on how many answers said that nothing is sure. With a signal, the server is ended then, whoever still waits for an answer.
+   * holds, which may depend on how many answers said that nothing is sure. With a signal, the server is ended
+   * then, whoever still waits for an answer.
    */
   async load(
     book: Book,
