@@ -177,8 +177,8 @@ export const bitrot: Fault = {
   sizes: { small: 40, full: 5000 },
   run: flipAgainAndAgain,
   hasFound: [
-    'Of the bits in rows of licenses, totals, accounts, tokens and the audit log, 45 in 100 changed a fact, ' +
-      'and nobody noticed. Since then every page has a checksum.',
+    'Of the bits in rows of licenses, totals, accounts, tokens and the audit log, 45 in 100 changed a ' +
+      'fact, and nobody noticed. Since then every page has a checksum.',
     'A flipped bit in the write-ahead log made SQLite drop all commits behind it without a word. ' +
       'Since then a start says so.',
     'A certificate or key for TLS with a flipped bit was accepted, and every client refused it.',
