@@ -176,6 +176,14 @@ export const bitrot: Fault = {
   unit: 'flipped bits',
   sizes: { small: 40, full: 5000 },
   run: flipAgainAndAgain,
+  hasFound: [
+    'Of the bits in rows of licenses, totals, accounts, tokens and the audit log, 45 in 100 changed a ' +
+      'fact, and nobody noticed. Since then every page has a checksum.',
+    'A flipped bit in the write-ahead log made SQLite drop all commits behind it without a word. ' +
+      'Since then a start says so.',
+    'A certificate or key for TLS with a flipped bit was accepted, and every client refused it.',
+    'A start that could not read a page said only which JSON it could not parse.',
+  ],
   controls: [
     {
       name: 'the checksums of the pages are thrown away',

@@ -36,6 +36,14 @@ const LICENSES: readonly License[] = [
   }),
 );
 
+/** What a history seldom leaves behind, as SQL for the file. */
+export const SELDOM = `
+  INSERT INTO place_denial VALUES (2, '192.0.2.7', 'blacklisted', 5, 1, 2);
+  UPDATE registration SET origin = '4c0000207', credential = 'account ada';
+  INSERT INTO notice VALUES ('license_expiring', '2', 5);
+  INSERT INTO offline_request VALUES ('r', '{}', NULL, NULL, 5, NULL), ('s', '{}', 'cad', 'K', 5, 11);
+  UPDATE server SET usage_sequence = 3`;
+
 /** Fills an empty store with every kind of data. */
 export async function writeRichHistory(store: Store, clock: ManualClock): Promise<void> {
   await writeAccounts(store, clock);

@@ -50,7 +50,7 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
       log.error(
         { pages: notice.pages },
         'berth.db is not as the server wrote it: the disk has failed, or another program has changed it; ' +
-          'restore a backup, or delete berth.db-sums to accept it as it is',
+          'restore a backup, or stop the server and delete berth.db-sums to accept it',
       );
       break;
     case 'pages_not_compared':

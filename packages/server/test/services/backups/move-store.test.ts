@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../../../../../test/support/stores/postgres.ts';
-import { writeRichHistory } from '../../../../../test/support/stores/rich-history.ts';
+import { SELDOM, writeRichHistory } from '../../../../../test/support/stores/rich-history.ts';
 import type { Command } from '../../../src/core/command.ts';
 import { DAY_MS, instant, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
@@ -35,14 +35,6 @@ const KEY = 'ab'.repeat(32);
 const GIVEN = { value: KEY, file: null };
 const SOURCE = { value: KEY, file: '/nowhere/master.key' };
 const MASTER_KEY = Uint8Array.from(Buffer.from(KEY, 'hex')) as never;
-
-/** What a history seldom leaves behind. */
-const SELDOM = `
-  INSERT INTO place_denial VALUES (2, '192.0.2.7', 'blacklisted', 5, 1, 2);
-  UPDATE registration SET origin = '4c0000207', credential = 'account ada';
-  INSERT INTO notice VALUES ('license_expiring', '2', 5);
-  INSERT INTO offline_request VALUES ('r', '{}', NULL, NULL, 5, NULL), ('s', '{}', 'cad', 'K', 5, 11);
-  UPDATE server SET usage_sequence = 3`;
 
 function openFile(folder: string, clock: ManualClock): Store {
   const file = join(folder, 'berth.db');

