@@ -115,8 +115,9 @@ describe('a count that fits', () => {
 
   test('is refused until a restored license was checked', () => {
     const license = { ...LICENSE, tie: { ...LICENSE.tie, restoredAt: plus(NOW, -5) } };
-    const { code, details } = refusedOf(consume(1), { license });
+    const { code, details, message } = refusedOf(consume(1), { license });
     assert.deepEqual([code, details.restoredAt], ['license_check_overdue', plus(NOW, -5)]);
+    assert.match(message, /^The data of the server was restored .* run "berth license sync"\.$/);
   });
 
   test('of 0 only reads, even above the limit, and changes nothing', () => {
