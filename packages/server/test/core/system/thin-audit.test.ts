@@ -56,6 +56,8 @@ describe('thinning out the audit log', () => {
     );
     assert.equal(expectRefused(outcome).code, 'audit_not_whole');
     assert.match(outcome.kind === 'refused' ? outcome.message : '', /license 7/);
+    const ofSystem = thinAudit.decide(thin, { chains: [chain(0, 0, 4, false)] }, NOW).outcome;
+    assert.match(expectRefused(ofSystem).message, /^The chain of the system was altered/);
     assert.deepEqual(events, []);
   });
 
