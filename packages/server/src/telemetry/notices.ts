@@ -34,14 +34,7 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
       log.error('the audit log was changed outside the server; run "berth audit verify"');
       break;
     case 'log_damaged':
-      if (notice.isLost) {
-        log.error('berth.db-wal was damaged: commits in it are lost, though they were answered');
-      } else {
-        log.warn(
-          'the last commit in berth.db-wal was not complete and is lost; if the server was not interrupted ' +
-            'while it wrote, the disk has failed',
-        );
-      }
+      describeDamage(log, notice.isLost);
       break;
     case 'sums_damaged':
       log.error('berth.db-sums was damaged: it is not known whether berth.db is; run "berth doctor"');
@@ -78,6 +71,15 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
       log.error({ error: notice.error }, 'the store is lost');
       break;
   }
+}
+
+function describeDamage(log: Log, isLost: boolean): void {
+  if (isLost) log.error('berth.db-wal was damaged: commits in it are lost, though they were answered');
+  else
+    log.warn(
+      'the last commit in berth.db-wal was not complete and is lost; if the server was not interrupted ' +
+        'while it wrote, the disk has failed',
+    );
 }
 
 function describeMove(log: Log, { host, lost }: Extract<StoreNotice, { kind: 'database_moved' }>): void {

@@ -115,8 +115,9 @@ describe('a count that fits', () => {
 
   test('is refused until a restored license was checked', () => {
     const license = { ...LICENSE, tie: { ...LICENSE.tie, restoredAt: plus(NOW, -5) } };
-    const { code, details } = refusedOf(consume(1), { license });
+    const { code, details, message } = refusedOf(consume(1), { license });
     assert.deepEqual([code, details.restoredAt], ['license_check_overdue', plus(NOW, -5)]);
+    assert.match(message, /^The data of the server was restored .* run "berth license sync"\.$/);
   });
 
   test('of 0 only reads, even above the limit, and changes nothing', () => {
@@ -152,7 +153,7 @@ describe('a negative count', () => {
 
   test('is refused without a trace if the license does not allow it', () => {
     const decision = decideOn(consume(-1), used(5));
-    assert.equal(decision.outcome.kind === 'refused' && decision.outcome.code, 'validation_error');
+    assert.equal(expectRefused(decision.outcome).code, 'validation_error');
     assert.deepEqual([decision.changes, decision.events], [[], []]);
   });
 });
@@ -206,7 +207,7 @@ describe('a count that is refused', () => {
   for (const [title, command, facts, code] of cases) {
     test(`${title}: nothing is counted, and the denial is recorded`, () => {
       const { outcome, changes, events } = decideOn(command, facts);
-      assert.equal(outcome.kind === 'refused' && outcome.code, code);
+      assert.equal(expectRefused(outcome).code, code);
       assert.deepEqual(
         changes.map(({ kind }) => kind),
         ['put_denial'],
@@ -316,7 +317,7 @@ describe('a request with a key', () => {
   test('is refused if the request differs', () => {
     const rememberedAnswer = remembered({ bodyHash: 'other' });
     const decision = decideOn(command, { rememberedAnswer });
-    assert.equal(decision.outcome.kind === 'refused' && decision.outcome.code, 'idempotency_key_reused');
+    assert.equal(expectRefused(decision.outcome).code, 'idempotency_key_reused');
     assert.deepEqual([decision.changes, decision.events], [[], []]);
   });
 

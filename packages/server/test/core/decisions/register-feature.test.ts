@@ -145,7 +145,7 @@ describe('a slot of a feature is refused', () => {
     test(`${title}: ${code}, and the denial is recorded`, () => {
       const command = registerFeature('ada', request);
       const { outcome, changes, events } = decideOn(command, facts);
-      assert.equal(outcome.kind === 'refused' && outcome.code, code);
+      assert.equal(expectRefused(outcome).code, code);
       assert.equal(changes.at(-1)?.kind, 'put_denial');
       assert.ok(!changes.some(({ kind }) => kind === 'put_feature_slot'));
       const { feature } = command;

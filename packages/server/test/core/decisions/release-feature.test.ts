@@ -9,6 +9,7 @@ import {
   exampleLicense,
   exampleSlot,
   exampleView,
+  expectRefused,
   NOW,
   recall,
   release,
@@ -46,7 +47,7 @@ describe('a slot of a feature is returned', () => {
     const { outcome, changes, events } = decideOn(releaseFeature('ada'), {
       slots: [HOLDER, exampleSlot('bob')],
     });
-    assert.equal(outcome.kind === 'refused' && outcome.code, 'floating_feature_device_not_in_use');
+    assert.equal(expectRefused(outcome).code, 'floating_feature_device_not_in_use');
     assert.deepEqual([changes, events], [[], []]);
   });
 

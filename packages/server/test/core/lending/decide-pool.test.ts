@@ -9,6 +9,7 @@ import {
   exampleFeatureSlot,
   exampleLicense,
   exampleSlot,
+  expectRefused,
   from,
   inForce,
   limitingAddresses,
@@ -338,13 +339,13 @@ describe('commands about a held slot', () => {
       [[1, forgotten]],
     );
     const nothing = decideOn(unregister('ada'), [{ id: 2 }, { id: 1, slots: [ended] }]);
-    assert.equal(nothing.outcome.kind === 'refused' && nothing.outcome.code, 'device_not_found');
+    assert.equal(expectRefused(nothing.outcome).code, 'device_not_found');
     assert.deepEqual(nothing.others[0]?.decision.changes.at(-1), forgotten);
     const kept = decideOn(release('ada'), [
       { id: 2, slots: [borrowed] },
       { id: 1, slots: [ended] },
     ]);
-    assert.equal(kept.outcome.kind === 'refused' && kept.outcome.code, 'slot_is_borrowed');
+    assert.equal(expectRefused(kept.outcome).code, 'slot_is_borrowed');
     assert.deepEqual(kept.others, [], 'nothing was given back');
   });
 

@@ -10,6 +10,7 @@ import {
   exampleLicense,
   exampleSlot,
   exampleView,
+  expectRefused,
   NOW,
   register,
   release,
@@ -84,7 +85,7 @@ describe('a program that leaves a slot', () => {
   test('needs the credentials of the slot', () => {
     const command = unregister('ada', { ...A, credential: 'token 1' });
     const { outcome } = decideOn(command, { slots: [{ ...LAST, credential: 'token 2' }] });
-    assert.equal(outcome.kind === 'refused' && outcome.code, 'slot_of_another_client');
+    assert.equal(expectRefused(outcome).code, 'slot_of_another_client');
   });
 
   test('keeps a borrow that a wrong clock may have ended', () => {

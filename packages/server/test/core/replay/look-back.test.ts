@@ -168,6 +168,14 @@ for (const fact of ['enabled', 'active']) {
   });
 }
 
+test('how many slots a license had is known from the change before', () => {
+  const change = (slots: number) => ({ kind: 'license_changed', changed: ['slots'], slots }) as const;
+  const isDone = (log: ExampleLog) =>
+    replay(ONE_EXT, log.lent(1, 'a').add(5, change(3)), { licenses }).isDone;
+  assert.equal(isDone(new ExampleLog()), false);
+  assert.equal(isDone(new ExampleLog().add(-10, change(2))), true);
+});
+
 test('the median is that of slots that ended in the time that is replayed', () => {
   const log = new ExampleLog().lent(-600, 'a').returned(-1, 'a').lent(1, 'b').returned(6, 'b').lent(7, 'c');
   log.lent(7, 'd').denied(8, 'e').denied(10, 'e').returned(12, 'c').denied(13, 'e');

@@ -68,6 +68,14 @@ describe('times', () => {
     assert.equal(countMinutes(allDay, '2030-10-26T21:00Z', 28), 25 * 60);
   });
 
+  test('know every day of the week', () => {
+    for (const day of EVERY_DAY) {
+      const times = timesOf('10:00', '11:00', { days: [day] });
+      const days = EVERY_DAY.filter((_, index) => isAt(times, `2030-01-${13 + index}T09:30Z`));
+      assert.deepEqual(days, [day]);
+    }
+  });
+
   test('begin so often within a week', () => {
     const office = timesOf('08:00', '18:00', { days: [1, 3, 4] });
     const rules = { ...EMPTY_RULE_SET, times: { window: office } };

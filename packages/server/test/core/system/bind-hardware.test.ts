@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { plus } from '../../../src/core/nouns/instant.ts';
 import type { License } from '../../../src/core/nouns/license.ts';
 import { bindHardware } from '../../../src/core/system/bind-hardware.ts';
 import { exampleLicense, expectRefused, NOW } from '../examples.ts';
@@ -31,6 +32,14 @@ test('another machine is reported, and its licenses remember that they moved', (
     ],
     events: [{ kind: 'identity_changed', before: 'home', hardwareId: 'copy' }],
   });
+});
+
+test('a license that is away remembers since when, until it is back', () => {
+  const away = { ...bound, tie: { ...bound.tie, movedAt: plus(NOW, -5) } };
+  const bindOn = (hardwareId: string) =>
+    bindHardware.decide({ kind: 'bind_hardware', hardwareId }, { licenses: [away], hardwareId }, NOW).changes;
+  assert.deepEqual(bindOn('copy'), []);
+  assert.deepEqual(bindOn('home'), [{ kind: 'put_tie', license: bound }]);
 });
 
 test('a configured id is refused if a carried license has another', () => {

@@ -5,7 +5,7 @@ import { licenseId } from '../../../src/core/nouns/license.ts';
 import { thinAudit } from '../../../src/core/system/audit.ts';
 import type { ThinAudit } from '../../../src/core/system-command.ts';
 import type { ThinnableChain } from '../../../src/core/system-module.ts';
-import { NOW } from '../examples.ts';
+import { expectRefused, NOW } from '../examples.ts';
 
 const by = { name: 'root', address: '10.0.0.9' };
 const thin: ThinAudit = { kind: 'thin_audit', before: plus(NOW, -1000), chain: null, by };
@@ -44,7 +44,7 @@ describe('thinning out the audit log', () => {
       { chains: [chain(0, 0, 1)] },
       NOW,
     );
-    assert.equal(outcome.kind === 'refused' && outcome.code, 'validation_error');
+    assert.equal(expectRefused(outcome).code, 'validation_error');
     assert.deepEqual(events, []);
   });
 
@@ -54,13 +54,15 @@ describe('thinning out the audit log', () => {
       { chains: [chain(0, 0, 4), chain(7, 0, 5, false)] },
       NOW,
     );
-    assert.equal(outcome.kind === 'refused' && outcome.code, 'audit_not_whole');
+    assert.equal(expectRefused(outcome).code, 'audit_not_whole');
     assert.match(outcome.kind === 'refused' ? outcome.message : '', /license 7/);
+    const ofSystem = thinAudit.decide(thin, { chains: [chain(0, 0, 4, false)] }, NOW).outcome;
+    assert.match(expectRefused(ofSystem).message, /^The chain of the system was altered/);
     assert.deepEqual(events, []);
   });
 
   test('refuses a license that was never here', () => {
     const { outcome } = thinAudit.decide({ ...thin, chain: licenseId(9) }, { chains: [] }, NOW);
-    assert.equal(outcome.kind === 'refused' && outcome.code, 'license_not_found');
+    assert.equal(expectRefused(outcome).code, 'license_not_found');
   });
 });

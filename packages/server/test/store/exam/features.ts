@@ -174,6 +174,8 @@ export const FEATURES = {
     const near = plus(NOW, HOUR_MS);
     await exam.borrow('ada', near);
     assert.equal(slotOf(await exam.registerFeature('ada')).borrowedUntil, near);
+    const [listed] = await exam.listLicenses();
+    assert.deepEqual(listed?.featuresBorrowed, [0, 1]);
     await exam.register('bob');
     assert.equal(refusedOf(await exam.registerFeature('bob')).details.nextFreeAt, near);
     for (let minutes = 0; minutes < 60; minutes += 5) {
