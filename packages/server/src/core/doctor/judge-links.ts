@@ -119,7 +119,8 @@ function judgeDamage({ damage, changed }: DatabaseFacts): Verdict | null {
     return complain(
       `The file of the database is not as the server wrote it: ${changed}. The disk has failed, or another ` +
         'program has changed it.',
-      'Restore a backup: docs/backup.md shows how. If the change is right, stop the server and delete berth.db-sums.',
+      'Restore a backup: docs/backup.md shows how. If the change is right, stop the server and delete ' +
+        'berth.db-sums.',
     );
   }
   return complain(
