@@ -16,6 +16,28 @@ const SERVER = 'packages/server/src';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
+    kind: 'Missing sync: a commit is answered before it is on the disk.',
+    file: `${SERVER}/store/sqlite/wire/database.ts`,
+    right: "setAndVerify(db, 'synchronous', 'FULL', 2);",
+    wrong: "setAndVerify(db, 'synchronous', 'NORMAL', 1);",
+    foundBy: 'powercut',
+  },
+  {
+    kind: 'Wrong order: a key file takes its place before its content is on the disk.',
+    file: 'packages/shell/src/files/durable-file.ts',
+    right: 'writeFileSync(draft, content, { mode: 0o600, flush: true });',
+    wrong: 'writeFileSync(draft, content, { mode: 0o600 });',
+    foundBy: 'powercut',
+    count: 300,
+  },
+  {
+    kind: 'Unread checksum: a page that is not as it was written is taken for right.',
+    file: `${SERVER}/store/sqlite/wire/page-sums.ts`,
+    right: 'if (sum !== 0 && actual[index] !== sum &&',
+    wrong: 'if (sum === 0 && actual[index] !== sum &&',
+    foundBy: 'bitrot',
+  },
+  {
     kind: 'Early free: a server that was paused gives nobody their time back.',
     file: `${SERVER}/core/clock/clock.ts`,
     right: 'const downFrom = (now: Instant) => (now - mark > restMs ? mark : null);',
