@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readMutants } from '../mutants/record.ts';
 import type { Fault } from './door/fault.ts';
 import { type FaultRecord, RECORDS } from './door/record.ts';
 import { FAULTS } from './faults.ts';
@@ -33,6 +34,7 @@ const BLOCKS: Readonly<Record<string, (runs: readonly Run[]) => readonly string[
   figures: writeFigures,
   controls: writeControls,
   planted: writePlanted,
+  mutants: writeMutants,
   found: writeFound,
 };
 
@@ -73,6 +75,20 @@ function writePlanted(runs: readonly Run[]): readonly string[] {
     return `| ${kind} | \`${name}\` | ${found.replaceAll('|', '\\|')} |`;
   });
   return ['| bug | found by | its first complaint |', '|---|---|---|', ...rows];
+}
+
+function writeMutants(): readonly string[] {
+  const record = readMutants();
+  if (record === null) return [];
+  const { command, count, found, timeouts, notCovered, possible, survivors, day, commit, seconds } = record;
+  const share = ((100 * found) / count).toFixed(1);
+  const run = `${day}, \`${commit}\`, ${sayTime(seconds)}`;
+  return [
+    `\`${command}\` (${run}): ${format(count)} of ${format(possible)} mutants, **${format(found)} found`,
+    `(${share} %)**, ${format(timeouts)} of them because the tests did not end; ${format(notCovered)} are covered by no test.`,
+    `The ${format(survivors.length)} that survived are listed with reasons in`,
+    '[test/mutants/record.json](../test/mutants/record.json).',
+  ];
 }
 
 function writeFound(runs: readonly Run[]): readonly string[] {

@@ -81,9 +81,13 @@ function describeSurvivors(results: readonly Result[], reasons: ReadonlyMap<stri
     .sort((one, other) => one.file.localeCompare(other.file) || one.line - other.line);
 }
 
+/** `null`: nothing was recorded yet. */
+export function readMutants(): MutantRecord | null {
+  return existsSync(RECORD) ? (JSON.parse(readFileSync(RECORD, 'utf8')) as MutantRecord) : null;
+}
+
 function readReasons(): Map<string, string> {
-  if (!existsSync(RECORD)) return new Map();
-  const { survivors } = JSON.parse(readFileSync(RECORD, 'utf8')) as MutantRecord;
+  const survivors = readMutants()?.survivors ?? [];
   return new Map(survivors.map((survivor) => [nameOf(survivor), survivor.reason]));
 }
 
