@@ -167,7 +167,7 @@ describe('what is printed', () => {
     const { code, stdout } = read(running, 'status');
     assert.equal(code, 0);
     const [first, ...lines] = stdout.split('\n');
-    assert.match(String(first), /^Running at http:\/\/127\.0\.0\.1:\d+ for \d+ seconds\.$/);
+    assert.match(String(first), /^Running at http:\/\/127\.0\.0\.1:\d+ for \d+ seconds?\.$/);
     const values = Object.fromEntries(lines.map((line) => line.split(/ {2,}/))) as Record<string, string>;
     assert.equal(values.data, data);
     assert.equal(values.licenses, '2');

@@ -28,6 +28,8 @@ export interface Check {
   readonly call: string;
   readonly what: string;
   readonly needs?: Need;
+  /** A server may leave it to administrators: then it is skipped. */
+  readonly isAdministrative?: true;
   /** Of several requests, the answer to the last one is judged. */
   readonly send: (subject: Subject) => readonly Sent[];
   readonly expect: readonly Expectation[];

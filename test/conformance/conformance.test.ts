@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import { exampleLicense } from '../../packages/server/test/core/examples.ts';
+import { BerthApi } from '../support/berth-api.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
 import { checkServer } from './conformance.ts';
@@ -47,6 +48,22 @@ describe('the conformance kit', () => {
         reason,
       );
     }
+  });
+
+  test('authenticates, and skips what is for administrators', async (t) => {
+    const guarded = join(data, 'guarded');
+    await seedLicenses(guarded, [exampleLicense()]);
+    const other = await startServerHere({ data: guarded, args: ['--auth-clients', 'required'] });
+    t.after(other.stop);
+    const api = new BerthApi(other.url);
+    const { body } = await api.post('/api/admin/tokens/create', { name: 'kit', role: 'user' });
+    await api.post('/api/admin/users/add', { name: 'kit', role: 'user', password: 'a long password' });
+    const account = ['--user', 'kit', '--password', 'a long password'];
+    const right = await check(other.url, '--alone', '--token', `${body.token}`, ...account);
+    assert.equal(right.code, 0, right.said);
+    assert.ok(right.passed.some((line) => line.includes('gives a token')));
+    assert.ok(right.skipped.some((line) => line.includes('the token of an administrator')));
+    assert.equal((await check(other.url)).code, 2, 'without a token, there is no license to see');
   });
 
   test('says when there is nothing to check', async () => {

@@ -157,6 +157,7 @@ export const LENDING_CHECKS: readonly Check[] = [
   },
   {
     call: 'POST /unregister/all',
+    isAdministrative: true,
     what: 'frees every slot',
     needs: isAlone,
     send: (subject) => [register(subject), post('unregister/all', {}), post('unregister', whoOf(subject))],

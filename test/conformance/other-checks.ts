@@ -164,12 +164,14 @@ const FEATURE_CHECKS: readonly Check[] = [
 const OFFLINE_CHECKS: readonly Check[] = [
   {
     call: 'POST /license/generate',
+    isAdministrative: true,
     what: 'takes an empty object',
     send: () => [post('license/generate', {})],
     expect: [status(200), lacks('code')],
   },
   {
     call: 'POST /airgap/license',
+    isAdministrative: true,
     what: 'refuses made-up codes with 4xx, in JSON',
     send: () => [
       post('airgap/license', {
@@ -183,6 +185,7 @@ const OFFLINE_CHECKS: readonly Check[] = [
   },
   {
     call: 'POST /license/upload',
+    isAdministrative: true,
     what: 'refuses what is no license with 4xx, in JSON',
     send: () => [post('license/upload', 'no license', { 'Content-Type': 'text/plain' })],
     expect: [refuses(400)],

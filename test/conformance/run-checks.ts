@@ -50,7 +50,7 @@ function withToken(sent: Sent, token: string | null): Sent {
 }
 
 async function make(check: Check, subject: Subject, options: Options, send: Send): Promise<Result> {
-  const { call, what, needs, expect } = check;
+  const { call, what, needs, expect, isAdministrative = false } = check;
   const result = { call, what, wrong: null, skipped: null, sent: '', received: '' };
   const skipped = needs?.(subject, { isAlone: options.isAlone, hasToken: options.token !== null }) ?? null;
   if (skipped !== null) return { ...result, skipped };
@@ -58,6 +58,8 @@ async function make(check: Check, subject: Subject, options: Options, send: Send
   const answers: Received[] = [];
   for (const request of requests) answers.push(await send(request));
   await tidyUp(requests, subject, send);
+  if (isAdministrative && answers.some(({ status }) => status === 401 || status === 403))
+    return { ...result, skipped: 'needs the token of an administrator' };
   const [last, ...before] = answers.toReversed() as [Received, ...Received[]];
   const inOrder = before.toReversed();
   const wrong = expect.map((judge) => judge(last, subject, inOrder)).find((said) => said !== null) ?? null;

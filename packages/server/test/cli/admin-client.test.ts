@@ -35,11 +35,11 @@ describe('a command', () => {
     const asked: string[] = [];
     const address = await startHanging(t, (request) => asked.push(request) > 0);
     writeFileSync(join(data, CONTROL.file), JSON.stringify(address));
-    const error = await connectAdmin({ ...PLACE, config: { data }, limitMs: 300 }).catch((caught) => caught);
+    const error = await connectAdmin({ ...PLACE, config: { data }, limitMs: 1000 }).catch((caught) => caught);
     assert.ok(error instanceof ServerUnreachable);
     assert.match(
       error.message,
-      /is in use by another Berth process \(process id 7\), which has said nothing for 0\.3 seconds/,
+      /is in use by another Berth process \(process id 7\), which has said nothing for 1 seconds/,
     );
     assert.equal(asked.length, 1, 'it waits for the answer, and does not ask again and again');
     assert.match(asked[0] ?? '', /^GET \/ HTTP/);
@@ -50,7 +50,7 @@ describe('a command', () => {
     const asked: string[] = [];
     const hangs = (request: string) => asked.push(request) > 1;
     writeFileSync(join(data, CONTROL.file), JSON.stringify(await startHanging(t, hangs)));
-    const client = await connectAdmin({ ...PLACE, config: { data }, limitMs: 100 });
+    const client = await connectAdmin({ ...PLACE, config: { data }, limitMs: 500 });
     await assert.rejects(client.get('/api/admin/status'), /^Error: The server does not answer: /);
     assert.match(asked[1] ?? '', /^GET \/api\/admin\/status HTTP/);
   });
