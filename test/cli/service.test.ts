@@ -86,7 +86,7 @@ test('the command of the unit tells systemd when it is ready and when it stops',
   }
   assert.match(told, /READY=1\nSTATUS=Listening on http:\/\/127\.0\.0\.1:\d+[\s\S]*STOPPING=1/);
   assert.deepEqual(await exited, [0, null]);
-  assert.deepEqual(readdirSync(data).sort(), ['berth.db', 'berth.lock', 'master.key']);
+  assert.deepEqual(readdirSync(data).sort(), ['berth.db', 'berth.db-sums', 'berth.lock', 'master.key']);
 });
 
 test('a server that cannot tell systemd warns, and goes on', {
