@@ -102,6 +102,7 @@ describe('a password that is easy to guess', () => {
       ['2119-2118-kq', [], false],
       ['kkk-qqq-zzzx', [], true],
       ['kk-qq-zz-', [], false],
+      ['kaaawzqvmxu', [], false],
       ['kwzqvmxu', [], false],
       ['kwzqvmx', [], true],
     ] as const) {
