@@ -44,16 +44,17 @@ const RECORD = fileURLToPath(new URL('record.json', import.meta.url));
 
 interface Run {
   readonly seed: number;
+  readonly isAgain: boolean;
   readonly sample: Sample;
   readonly results: readonly Result[];
   readonly seconds: number;
 }
 
 /** Reasons that were written for the same survivors stay. */
-export function writeRecord({ seed, sample, results, seconds }: Run): string {
+export function writeRecord({ seed, isAgain, sample, results, seconds }: Run): string {
   const count = (verdict: Result['verdict']) => results.filter((one) => one.verdict === verdict).length;
   const record: MutantRecord = {
-    command: `npm run mutants -- --count ${results.length} --seed ${seed}`,
+    command: `npm run mutants -- --count ${results.length} --seed ${seed}${isAgain ? ' --again' : ''}`,
     seed,
     commit: readCommit(),
     day: new Date().toISOString().slice(0, 10),

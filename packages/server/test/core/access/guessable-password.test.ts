@@ -101,7 +101,8 @@ describe('a password that is easy to guess', () => {
       ['2019-2018-kq', [], true],
       ['2119-2118-kq', [], false],
       ['kkk-qqq-zzzx', [], true],
-      ['kk-qq-zz-xx-', [], false],
+      ['kk-qq-zz-', [], false],
+      ['kaaawzqvmxu', [], false],
       ['kwzqvmxu', [], false],
       ['kwzqvmx', [], true],
     ] as const) {

@@ -27,6 +27,7 @@ describe('a schedule of backups', () => {
     assert.equal(dueAt(daily, plus(next, -1)), next);
     assert.equal(dueAt(daily, next), plus(next, DAY_MS), 'not twice for the same time');
     assert.equal(dueAt(parseSchedule('12:00') as BackupSchedule, NOON), plus(NOON, DAY_MS));
+    assert.equal(dueAt(daily, instant(HOUR_MS)), 3.5 * HOUR_MS, 'also on a clock that begins in 1970');
     const periodic = parseSchedule('6h') as BackupSchedule;
     const due = dueAt(periodic, NOON);
     assert.equal(due, plus(NOON, 6 * HOUR_MS));

@@ -60,6 +60,17 @@ describe('who is denied', () => {
     assert.equal(barredAs(rules, { hostname: 'mallory' }), null, 'a host is no user');
   });
 
+  test('by lists of the same length of every kind', () => {
+    const lists = { users: ['x'], hosts: ['lab-1'], addresses: ['10.1.0.0/16'], groups: ['nobody'] };
+    const everybody = { user: 'x', hostname: 'lab-1', from: '10.1.0.1' };
+    for (const one of ['users', 'hosts', 'addresses'] as const) {
+      for (const other of ['users', 'hosts', 'addresses', 'groups'] as const) {
+        const rules = denying({ [one]: lists[one], [other]: lists[other] });
+        assert.notEqual(barredAs(rules, everybody), null, `${one} and ${other}`);
+      }
+    }
+  });
+
   test('a host by name, even if it stands for the user', () => {
     const rules = denying({ hosts: ['lab-*'] });
     assert.equal(barredAs(rules, { hostname: 'LAB-3' }), 'host');

@@ -69,6 +69,20 @@ describe('a reset of the clock', () => {
     assert.deepEqual(outcome, { kind: 'clock_reset', restored: [], lost: [] });
   });
 
+  test('makes the slot of a user who is back a borrow again', () => {
+    const registeredAt = plus(to, -5);
+    const held = exampleSlot('ada', { registeredAt, host: { hostname: 'new', address: null, info: null } });
+    const { changes } = reset('careful', [viewOf({ inUse: 1, registrations: [held] })]);
+    const [, restore] = changes;
+    const puts = restore?.kind === 'restore_borrows' ? restore.restoration.changes : [];
+    const { borrowedUntil } = borrow;
+    assert.deepEqual(puts[0], {
+      kind: 'put_registration',
+      registration: { ...held, borrowedUntil, endsAt: borrowedUntil },
+      before: held,
+    });
+  });
+
   test("goes back no further than to the vendor's newest file", () => {
     const license = exampleLicense();
     const dated = { ...license, tie: { ...license.tie, fileAt: plus(to, 1) } };

@@ -18,6 +18,7 @@ import { grantKeyCases } from './grant-keys.ts';
 import { HISTORY } from './history.ts';
 import { LENDING } from './lending.ts';
 import { ISOLATION, LICENSES } from './licenses.ts';
+import { LISTS } from './lists.ts';
 import { MANY_PRODUCTS, MANY_PRODUCTS_OF_TWO } from './many-products.ts';
 import { IGNORED_CASE } from './names.ts';
 import { noticeCases } from './notices.ts';
@@ -61,6 +62,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'waiting in line': WAITING,
   'waiting in line for features': WAITING_FOR_FEATURES,
   'how long users waited': RECORDED_WAITS,
+  'lists of slots': LISTS,
   'licenses change': LICENSES,
   'pools of licenses': POOLS,
   'many who want a slot of a pool': POOLS_AT_ONCE,
