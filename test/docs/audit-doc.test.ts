@@ -114,10 +114,10 @@ function snakeCase(name: string): string {
 /** The rows of a section's table: the kind of an event, and its fields. */
 function readTable(title: string): [string | undefined, (string | undefined)[]][] {
   const section = PAGE.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? '';
-  return Array.from(section.matchAll(/^\| `(\w+)`: ([^|]*)\| [^|]+ \|$/gm), ([, kind, fields = '']) => [
-    kind,
-    Array.from(fields.matchAll(/`(\w+)`/g), ([, field]) => field),
-  ]);
+  return Array.from(
+    section.matchAll(/^\| `(\w+)`(?:: ([^|]*))? ?\| [^|]+ \|$/gm),
+    ([, kind, fields = '']) => [kind, Array.from(fields.matchAll(/`(\w+)`/g), ([, field]) => field)],
+  );
 }
 
 describe('docs/audit.md', () => {
