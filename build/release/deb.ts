@@ -18,7 +18,7 @@ export function writeDeb({ control, files, settings, scripts }: DebianPackage, e
   const about: ArchivedFile[] = [
     text('control', fields.map(([name, value]) => `${name}: ${value}\n`).join('')),
     text('conffiles', settings.map((path) => `${path}\n`).join('')),
-    text('md5sums', files.filter(isPlain).map(listDigest).join('')),
+    text('md5sums', files.map(listDigest).join('')),
     ...Object.entries(scripts).map(([name, script]) => ({ ...text(name, script), mode: 0o755 })),
   ];
   return writeAr(
@@ -33,10 +33,6 @@ export function writeDeb({ control, files, settings, scripts }: DebianPackage, e
 
 function text(path: string, content: string): ArchivedFile {
   return { path, content: Buffer.from(content) };
-}
-
-function isPlain({ link }: ArchivedFile): boolean {
-  return link === undefined;
 }
 
 function listDigest({ path, content }: ArchivedFile): string {

@@ -9,7 +9,7 @@ export const ARCHITECTURES: Readonly<Record<string, string>> = {
   'linux-arm64': 'arm64',
 };
 
-const HOME = '/var/lib/berth';
+const DATA = '/var/lib/berth/data';
 const SETTINGS = '/etc/berth/berth.yaml';
 
 interface PackageFacts {
@@ -28,13 +28,10 @@ export function writeServerPackage({
   licenses,
   epoch,
 }: PackageFacts): Buffer {
-  const data = `${HOME}/data`;
-  const facts = { program: ['/usr/bin/berth'], args: ['--data', data], data, folders: [], port: 8080 };
+  const facts = { program: ['/usr/bin/berth'], args: ['--data', DATA], data: DATA, folders: [], port: 8080 };
   const files: readonly ArchivedFile[] = [
     { path: 'usr/bin/berth', content: executable, mode: 0o755 },
     { path: SETTINGS.slice(1), content: readFileSync(locate('berth.yaml')), mode: 0o640 },
-    // An executable in a folder "bin" looks for its settings here, whoever runs it.
-    { path: `${HOME.slice(1)}/berth.yaml`, content: Buffer.alloc(0), link: SETTINGS },
     toFile('usr/lib/systemd/system/berth.service', writeUnit(facts, 'The package berth replaces this file.')),
     toFile('usr/share/doc/berth/copyright', licenses),
   ];

@@ -6,14 +6,11 @@ export interface ArchivedFile {
   readonly content: Uint8Array;
   /** 0644 unless it says otherwise. */
   readonly mode?: number;
-  /** The target of a symbolic link, which has no content. */
-  readonly link?: string;
 }
 
 const BLOCK = 512;
 const FOLDER_MODE = 0o755;
 export const FILE_MODE = 0o644;
-const LINK_MODE = 0o777;
 
 /** A compressed tar archive (ustar) with the folders of its files: the same files give the same bytes. */
 export function writeTarGz(files: readonly ArchivedFile[], epoch: number, root = ''): Buffer {
@@ -25,9 +22,8 @@ function writeTar(files: readonly ArchivedFile[], epoch: number, root: string): 
   const folders = new Set(files.flatMap(({ path }) => listFolders(path)));
   const parts = [...folders].map((path) => ({ path: `${path}/`, blocks: [writeFolder(root + path, epoch)] }));
   for (const file of files) {
-    const { content, link, mode = link === undefined ? FILE_MODE : LINK_MODE } = file;
-    const kind = link === undefined ? '0' : '2';
-    const header = writeHeader({ path: root + file.path, size: content.length, mode, epoch, kind, link });
+    const { content, mode = FILE_MODE } = file;
+    const header = writeHeader({ path: root + file.path, size: content.length, mode, epoch, kind: '0' });
     parts.push({ path: file.path, blocks: [header, pad(content)] });
   }
   const sorted = parts.sort((one, other) => (one.path < other.path ? -1 : 1));
@@ -49,12 +45,11 @@ interface Header {
   readonly size: number;
   readonly mode: number;
   readonly epoch: number;
-  readonly kind: '0' | '2' | '5';
-  readonly link?: string | undefined;
+  readonly kind: '0' | '5';
 }
 
 /** The fields of a ustar header, with their places. */
-function writeHeader({ path, size, mode, epoch, kind, link = '' }: Header): Buffer {
+function writeHeader({ path, size, mode, epoch, kind }: Header): Buffer {
   if (Buffer.byteLength(path) > 100) throw new Error(`The path ${path} is too long for a tar archive.`);
   const header = Buffer.alloc(BLOCK);
   const octal = (value: number, at: number, digits: number) =>
@@ -66,7 +61,6 @@ function writeHeader({ path, size, mode, epoch, kind, link = '' }: Header): Buff
   octal(size, 124, 11);
   octal(epoch, 136, 11);
   header.write(kind, 156);
-  header.write(link, 157);
   header.write('ustar\u000000root', 257);
   header.write('root', 297);
   // The sum counts itself as spaces.

@@ -89,7 +89,7 @@ describe('the executable, without Node or any other file', { skip }, () => {
     );
     assert.equal(await stop(first.child), 0);
     const left = readdirSync(join(root, 'opt', 'data')).sort();
-    assert.deepEqual(left, ['berth.db', 'berth.lock', 'demo-cloud', 'master.key']);
+    assert.deepEqual(left, ['berth.db', 'berth.db-sums', 'berth.lock', 'demo-cloud', 'master.key']);
     assert.deepEqual(findProcesses(join(root, 'opt', 'berth')), []);
     const { stdout } = berth('registration', 'list', '--json');
     assert.match(stdout, /"ada"/);

@@ -85,8 +85,9 @@ function writeMutants(): readonly string[] {
   const run = `${day}, \`${commit}\`, ${sayTime(seconds)}`;
   return [
     `\`${command}\` (${run}): ${format(count)} of ${format(possible)} mutants, **${format(found)} found`,
-    `(${share} %)**, ${format(timeouts)} of them because the tests did not end. ${format(notCovered)} are covered by`,
-    `no test. The ${format(survivors.length)} that survived are listed with reasons in`,
+    `(${share} %)**, ${format(timeouts)} of them because the tests did not end.`,
+    `${format(notCovered)} are covered by no test.`,
+    `The ${format(survivors.length)} that survived are listed with reasons in`,
     '[test/mutants/record.json](../test/mutants/record.json).',
   ];
 }

@@ -9,7 +9,7 @@ import type { WaitingModel } from './waiting-model.ts';
  * Of the description of a store these are its own: each kind has its schema and its engine, and every store
  * an identity by chance.
  */
-const ITS_OWN = ['kind', 'engine', 'schemaVersion', 'identity'] as const;
+const ITS_OWN = ['kind', 'engine', 'host', 'schemaVersion', 'identity'] as const;
 
 /** After a history all stores hold the same: every event of every chain, reports, rules, and what is open. */
 export async function expectSameRecords(stores: readonly ModelStore[], ids: readonly LicenseId[]) {

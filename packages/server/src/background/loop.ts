@@ -66,10 +66,11 @@ export function createLoop({ intervalMs, work, onError }: LoopOptions): Loop {
     async pass(millis) {
       leftMs -= millis;
       if (!isOn || leftMs > 0) return;
-      if (!isAtWork) {
-        clearTimeout(timer);
-        begin();
-      }
+      // One that is at work may have read the time before it was moved.
+      if (isAtWork) await round;
+      if (!isOn) return;
+      clearTimeout(timer);
+      begin();
       await round;
     },
     async stop() {

@@ -18,22 +18,31 @@ export interface TestClock {
 
 export function createTestClock(store: Store): TestClock {
   let pass = async (_millis: number) => {};
+  /** One license is made after the other, so that each gets an id of its own. */
+  let making: Promise<unknown> = Promise.resolve();
+
+  async function makeOne(product: string, wish: Wish): Promise<LicenseId | Refused> {
+    const { hasTestClock } = await store.read({ kind: 'describe_store' });
+    if (!hasTestClock) return refuseUntested();
+    const records = await store.read({ kind: 'list_licenses', product: null });
+    const known = records.find(({ license }) => license.product === product)?.license;
+    const newest = Math.max(DEMO_LICENSE.id, ...records.map(({ license }) => license.id));
+    const id = known?.id ?? licenseId(newest + 1);
+    const license = { ...DEMO_LICENSE, ...known, ...wish, id, product };
+    const outcome = await store.execute({ kind: 'install_license', license, by: 'demo' });
+    return outcome.kind === 'refused' ? outcome : id;
+  }
+
   return {
     async advance(millis) {
       const outcome = await store.execute({ kind: 'advance_test_clock', millis });
       if (outcome.kind !== 'refused') await pass(millis);
       return outcome;
     },
-    async makeLicense(product, wish) {
-      const { hasTestClock } = await store.read({ kind: 'describe_store' });
-      if (!hasTestClock) return refuseUntested();
-      const records = await store.read({ kind: 'list_licenses', product: null });
-      const known = records.find(({ license }) => license.product === product)?.license;
-      const newest = Math.max(DEMO_LICENSE.id, ...records.map(({ license }) => license.id));
-      const id = known?.id ?? licenseId(newest + 1);
-      const license = { ...DEMO_LICENSE, ...known, ...wish, id, product };
-      const outcome = await store.execute({ kind: 'install_license', license, by: 'demo' });
-      return outcome.kind === 'refused' ? outcome : id;
+    makeLicense(product, wish) {
+      const made = making.then(() => makeOne(product, wish));
+      making = made.catch(() => {});
+      return made;
     },
     onPassed(follow) {
       pass = follow;

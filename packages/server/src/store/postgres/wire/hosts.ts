@@ -30,7 +30,7 @@ export class Hosts {
   /** Another host or timeline is used from now on. Called before any of its connections is handed out. */
   onMoved: () => void = () => {};
   /** Besides the host in use, this one can be written. */
-  onSecond: (host: string) => void = () => {};
+  onSecond: ((host: string) => void) | null = null;
   readonly #targets: readonly [DatabaseTarget, ...DatabaseTarget[]];
   readonly #open: typeof openConnection;
   readonly #connections = new Set<Connection>();
@@ -114,6 +114,8 @@ export class Hosts {
   #look(options: OpeningOptions): Promise<void> {
     this.#looking ??= this.#find(options)
       .then((primary) => {
+        // While the host in use works, only a newer one is worth a move. It may have been slow to answer.
+        if (this.#isSure && compareAge(primary.lineage, this.#lineage) <= 0) return;
         this.#use(primary);
         this.#isSure = true;
       })
@@ -126,14 +128,20 @@ export class Hosts {
   async #find(options: OpeningOptions): Promise<Primary> {
     const errors: HostError[] = [];
     const found = new Map<DatabaseTarget, Primary>();
+    const older: DatabaseTarget[] = [];
     let grace: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       const probes = this.#targets.map(async (target) => {
         try {
-          const connection = await this.#openAt(target, options);
+          const connection = await this.#open({ ...options, target });
           const { lineage } = connection;
-          found.set(target, { target, lineage });
           await connection.close();
+          if (isForeign(lineage, this.#lineage)) throw foreign(describeTarget(target));
+          if (compareAge(lineage, this.#lineage) < 0) {
+            older.push(target);
+            throw outdated(describeTarget(target));
+          }
+          found.set(target, { target, lineage });
           // The others may not answer at all, and then need not be waited for.
           if (compareAge(lineage, this.#lineage) > 0) resolve();
           else grace ??= setTimeout(resolve, GRACE_MS);
@@ -144,10 +152,10 @@ export class Hosts {
       void Promise.all(probes).then(() => resolve());
     });
     clearTimeout(grace);
-    return this.#choose(
-      this.#targets.flatMap((target) => found.get(target) ?? []),
-      errors,
-    );
+    const primaries = this.#targets.flatMap((target) => found.get(target) ?? []);
+    const best = this.#choose(primaries, errors);
+    this.#noteSecond(primaries.find((one) => one !== best)?.target ?? older[0]);
+    return best;
   }
 
   #choose(found: readonly Primary[], errors: readonly HostError[]): Primary {
@@ -155,14 +163,13 @@ export class Hosts {
     if (first === undefined) throw noneFits(errors);
     const { system } = this.#lineage ?? first.lineage ?? {};
     const rank = ({ lineage }: Primary) => (lineage?.system === system ? (lineage?.timeline ?? 0) : -1);
-    const best = found.reduce((newest, one) => (rank(one) > rank(newest) ? one : newest), first);
-    this.#noteSecond(found.find((one) => one !== best));
-    return best;
+    return found.reduce((newest, one) => (rank(one) > rank(newest) ? one : newest), first);
   }
 
   /** Says it once. */
-  #noteSecond(second: Primary | undefined): void {
-    const host = second === undefined ? null : describeHost(second.target);
+  #noteSecond(second: DatabaseTarget | undefined): void {
+    if (this.onSecond === null) return;
+    const host = second === undefined ? null : describeHost(second);
     if (host !== null && host !== this.#second) this.onSecond(host);
     this.#second = host;
   }
@@ -187,6 +194,18 @@ function isSame(before: Primary, now: Primary): boolean {
 /** Negative if `lineage` is older than `than`; 0 if they are the same or cannot be compared. */
 function compareAge(lineage: Lineage | null, than: Lineage | null): number {
   return lineage === null || lineage.system !== than?.system ? 0 : lineage.timeline - than.timeline;
+}
+
+function isForeign(lineage: Lineage | null, known: Lineage | null): boolean {
+  return lineage !== null && known !== null && lineage.system !== known.system;
+}
+
+function foreign(where: string): Fault {
+  return new Fault(
+    'store_unavailable',
+    `The database at ${where} is no copy of the one that this server has used. ` +
+      'If it replaces it, restart this server.',
+  );
 }
 
 function outdated(where: string): Fault {

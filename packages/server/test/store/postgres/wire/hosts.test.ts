@@ -105,7 +105,7 @@ describe('of several hosts', () => {
     again.isDead = true;
     states.b = 'down';
     await assert.rejects(open(), /a:5432: .*is an old primary/);
-    assert.deepEqual(seconds, []);
+    assert.deepEqual(seconds, ['a:5432'], 'it was said while both could be written');
   });
 
   test('the one with the newest timeline is used if two can be written, and that is said once', async () => {
@@ -133,12 +133,26 @@ describe('of several hosts', () => {
     assert.deepEqual(moves, []);
   });
 
-  test('another database is only used if there is nothing else', async () => {
+  test('the one in use is kept if it is slow to answer, and another one is just as new', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { open, lookAround, states, moves } = makeHosts('a,b', { a: 3, b: 'standby' });
+    const connection = await open();
+    Object.assign(states, { a: 'silent', b: 3 });
+    const looked = lookAround();
+    await new Promise(setImmediate);
+    t.mock.timers.tick(1000);
+    await looked;
+    assert.equal(connection.isDead, false);
+    assert.deepEqual(moves, []);
+  });
+
+  test('another database is not used, whatever happens', async () => {
     const { open, states } = makeHosts('a,b', { a: 3, b: 9 }, { b: 'two' });
     (await open()).isDead = true;
     assert.equal((await open()).host, 'a');
+    (await open()).isDead = true;
     states.a = 'down';
-    assert.equal((await open()).host, 'b');
+    await assert.rejects(open(), /b:5432: .*is no copy of the one that this server has used/);
   });
 });
 
