@@ -46,9 +46,6 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
           'restore a backup, or stop the server and delete berth.db-sums to accept it',
       );
       break;
-    case 'pages_not_compared':
-      log.info('berth.db is large: whether its pages are as they were written is checked in the background');
-      break;
     case 'commit_failed':
       log.error(
         { error: notice.error },

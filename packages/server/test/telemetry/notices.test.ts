@@ -22,7 +22,6 @@ const NOTICES: readonly (readonly [StoreNotice, string, RegExp, readonly string[
   [{ kind: 'log_damaged', isLost: false }, 'warn', /last commit .* not complete/, []],
   [{ kind: 'sums_damaged' }, 'error', /berth doctor/, []],
   [{ kind: 'pages_changed', pages: 'page 7' }, 'error', /delete berth\.db-sums/, ['page 7']],
-  [{ kind: 'pages_not_compared' }, 'info', /background/, []],
   [{ kind: 'commit_failed', error: 'disk full' }, 'error', /503/, ['disk full']],
   [{ kind: 'store_recovered' }, 'info', /works again/, []],
   [{ kind: 'database_moved', host: 'db2:5432', lost: 0 }, 'warn', /has everything/, ['db2:5432']],

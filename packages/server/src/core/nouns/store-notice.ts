@@ -12,7 +12,6 @@ export type StoreNotice =
   | { readonly kind: 'log_damaged'; readonly isLost: boolean }
   | { readonly kind: 'sums_damaged' }
   | { readonly kind: 'pages_changed'; readonly pages: string }
-  | { readonly kind: 'pages_not_compared' }
   | { readonly kind: 'commit_failed'; readonly error: string }
   | { readonly kind: 'store_recovered' }
   /** `lost`: licenses that lack changes which this server had acknowledged. */

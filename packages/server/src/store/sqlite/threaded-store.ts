@@ -42,8 +42,6 @@ interface Waiting<T> {
   reject(error: unknown): void;
 }
 
-const CALLS_FOR_CHECK: ReadonlySet<StoreNotice['kind']> = new Set(['store_recovered', 'pages_not_compared']);
-
 const NOBODY = { waiting: 0, places: [] };
 
 class ThreadedStore implements Store {
@@ -86,7 +84,6 @@ class ThreadedStore implements Store {
     this.#fileCheck = new FileCheck({
       openThread,
       onDamage: (detail) => this.#noteDamage(damageFault(file, `SQLite says: ${detail}`)),
-      onChanged: (pages) => options.onNotice({ kind: 'pages_changed', pages }),
     });
     this.#writer.on('message', (text: string) => this.#hear(JSON.parse(text)));
     this.#writer.on('error', (error) => this.#lose(error));
@@ -262,7 +259,7 @@ class ThreadedStore implements Store {
 
   #tell(notices: readonly StoreNotice[]): void {
     for (const notice of notices) {
-      if (CALLS_FOR_CHECK.has(notice.kind)) this.#fileCheck.start();
+      if (notice.kind === 'store_recovered') this.#fileCheck.start();
       this.#options.onNotice(notice);
     }
   }

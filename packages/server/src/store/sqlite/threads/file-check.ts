@@ -9,8 +9,6 @@ interface FileCheckOptions {
   readonly openThread: () => ReaderThread;
   /** What SQLite says of a file that is damaged. */
   readonly onDamage: (detail: string) => void;
-  /** Pages that are not as they were written. */
-  readonly onChanged: (pages: string) => void;
 }
 
 /**
@@ -51,7 +49,6 @@ export class FileCheck {
       await thread.close();
       // A check that failed says nothing about the file: the disk failed again, or the store closes.
       if (found?.damage != null) this.#options.onDamage(found.damage);
-      if (found?.changed != null) this.#options.onChanged(found.changed);
     }
   }
 }

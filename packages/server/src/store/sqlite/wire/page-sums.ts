@@ -16,13 +16,10 @@ import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import { damageFault } from './damage.ts';
 import { checkpoint, openReadOnly, openWritable } from './database.ts';
 import { findRow } from './read-rows.ts';
-import { listPages, readLog, readPages } from './write-ahead-log.ts';
+import { readLog, readPages } from './write-ahead-log.ts';
 
 /** How long the log grows before it is moved into the database, in pages. One written often is moved once. */
 const LOG_PAGES = 4000;
-
-/** Larger files are compared after the start, in the background. */
-const MAX_BYTES_AT_START = 1024 ** 3;
 
 const CHUNK_BYTES = 1024 * 1024;
 const WORD_BYTES = 4;
@@ -45,14 +42,18 @@ interface Checkpointed {
  * writes there. So it is enough to keep these in step with the moves of the log into the database. They are
  * written after each move and before the log is used again: pages of which it is not known whether they were
  * moved are always in the log.
+ *
+ * The database itself is only read before it is opened. A process that closes any handle of a file loses all
+ * its locks on it, those of SQLite included, and then another process may remove the log that is in use.
  */
 export class PageSums {
   readonly #file: string;
-  /** `null`: not known. Then they are made from the file. */
+  /** `null`: not known. Then the next start makes them from the file. */
   #known: Sums | null = null;
-  /** Pages that were not as they were written at the start, and their description; `null`: none. */
-  #changed: readonly number[] = [];
+  /** Pages that were not as they were written at the start; `null`: none. */
   #found: string | null = null;
+  /** So many pages of the log are in the database, and their sums are written. */
+  #summed = 0;
   #look: StatementSync | null = null;
 
   constructor(file: string) {
@@ -67,17 +68,20 @@ export class PageSums {
 
   #compare(): readonly StoreNotice[] {
     const stored = readSums(this.#file);
-    this.#known = stored === 'damaged' ? null : stored;
     const { pages, damage } = readLog(this.#file);
     const notices: StoreNotice[] = stored === 'damaged' ? [{ kind: 'sums_damaged' }] : [];
     if (damage !== null) notices.push({ kind: 'log_damaged', isLost: damage === 'lost' });
-    if (this.#known === null) return notices;
-    if (statSync(this.#file).size > MAX_BYTES_AT_START) return [...notices, { kind: 'pages_not_compared' }];
-    const { sums, changed: before } = this.#known;
-    this.#changed = findChanged(this.#file, this.#known, pages);
-    if (this.#changed.length === 0) return notices;
-    if (this.#changed.length > before.length) this.#write({ sums, changed: this.#changed });
-    this.#found = describePages(this.#file, this.#changed);
+    const actual = sumFile(this.#file);
+    if (stored === null || stored === 'damaged') {
+      removeSums(this.#file);
+      this.#known = { sums: actual, changed: [] };
+      return notices;
+    }
+    this.#known = stored;
+    const changed = findChanged(actual, stored, pages);
+    if (changed.length === 0) return notices;
+    if (changed.length > stored.changed.length) this.#write({ sums: stored.sums, changed });
+    this.#found = describePages(this.#file, changed);
     return [...notices, { kind: 'pages_changed', pages: this.#found }];
   }
 
@@ -93,17 +97,20 @@ export class PageSums {
     this.#look = null;
     if (!this.#move(db, 'FULL')) this.#forget();
     checkpoint(db);
-    if (this.#known === null) this.#move(db, 'PASSIVE');
+    if (this.#known !== null && !existsSync(sumsFile(this.#file))) this.#write(this.#known);
   }
 
-  /** Now and then: moves the log if it has become long. What fails is tried again. */
+  /** Now and then: moves the log if it has become long. */
   keepUp(db: DatabaseSync): void {
     this.#look ??= db.prepare('PRAGMA wal_checkpoint(NOOP)');
-    const { log } = this.#look.get() as unknown as Checkpointed;
-    if (log < LOG_PAGES) return;
+    const { log, checkpointed } = this.#look.get() as unknown as Checkpointed;
+    if (log < LOG_PAGES || (log === checkpointed && log === this.#summed)) return;
     try {
       this.#move(db, 'PASSIVE');
-    } catch {}
+    } catch {
+      // It may have been moved before that failed.
+      this.#forget();
+    }
   }
 
   /** SQLite moves the log when the last connection is closed. */
@@ -127,9 +134,10 @@ export class PageSums {
   /** Returns whether all of the log is in the database now: a reader may still need the older state. */
   #move(db: DatabaseSync, mode: 'PASSIVE' | 'FULL'): boolean {
     const moved = findRow<Checkpointed>(db, `PRAGMA wal_checkpoint(${mode})`);
-    if (moved === undefined || moved.log !== moved.checkpointed) return false;
-    if (this.#known === null) this.#write({ sums: sumFile(this.#file), changed: this.#changed });
-    else if (moved.log > 0) this.#write(addUp(this.#file, this.#known, moved.log));
+    // Both are -1 if somebody else is at it.
+    if (moved === undefined || moved.log < 0 || moved.log !== moved.checkpointed) return false;
+    if (this.#known !== null && moved.log > 0) this.#write(addUp(this.#file, this.#known, moved.log));
+    this.#summed = moved.log;
     return true;
   }
 
@@ -162,23 +170,11 @@ export function removeSums(file: string): void {
   }
 }
 
-const ATTEMPTS = 10;
-
-/** The pages of a database, which may be in use, that are not as they were written; `null`: none. */
+/** The pages that were not as they were written when the database was opened; `null`: none. */
 export function findChangedPages(file: string): string | null {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const known = readSums(file);
-    if (known === null || known === 'damaged') return null;
-    const suspects = findChanged(file, known, listPages(file));
-    if (suspects.length === 0) return null;
-    const now = readSums(file);
-    // The log may have been moved meanwhile, before or after the sums were written.
-    if (now === null || now === 'damaged' || !isSame(now.sums, known.sums)) continue;
-    const inLog = listPages(file);
-    const changed = suspects.filter((page) => !inLog.has(page) || known.changed.includes(page));
-    return changed.length === 0 ? null : describePages(file, changed);
-  }
-  return null;
+  const known = readSums(file);
+  if (known === null || known === 'damaged' || known.changed.length === 0) return null;
+  return describePages(file, known.changed);
 }
 
 function describePages(file: string, pages: readonly number[]): string {
@@ -225,10 +221,6 @@ function readSums(file: string): Sums | 'damaged' | null {
   return { changed: [...words.subarray(2, end)], sums: words.subarray(end) };
 }
 
-function isSame(a: Uint32Array, b: Uint32Array): boolean {
-  return a.length === b.length && a.every((sum, index) => sum === b[index]);
-}
-
 /** The sums after so many frames of the log were moved. */
 function addUp(file: string, { sums: before, changed }: Sums, log: number): Sums {
   const moved = new Map<number, number>();
@@ -244,8 +236,7 @@ function addUp(file: string, { sums: before, changed }: Sums, log: number): Sums
 }
 
 /** Pages that have another sum and no newer version in the log. */
-function findChanged(file: string, known: Sums, inLog: ReadonlySet<number>): readonly number[] {
-  const actual = sumFile(file);
+function findChanged(actual: Uint32Array, known: Sums, inLog: ReadonlySet<number>): readonly number[] {
   const changed = new Set(known.changed);
   for (const [index, sum] of known.sums.entries()) {
     if (sum !== 0 && actual[index] !== sum && !inLog.has(index + 1)) changed.add(index + 1);
@@ -263,7 +254,9 @@ function readPageSize(handle: number): number {
   return said === 1 ? 65_536 : Math.max(said, 512);
 }
 
+/** Only while nothing in this process has the file open: see `PageSums`. */
 function sumFile(file: string): Uint32Array {
+  if (!existsSync(file)) return new Uint32Array(0);
   const handle = openSync(file, 'r');
   try {
     const size = readPageSize(handle);

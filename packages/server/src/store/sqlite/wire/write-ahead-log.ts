@@ -61,23 +61,6 @@ export function* readPages(file: string, frames: number): Generator<[page: numbe
   }
 }
 
-/** The pages in a log that is in use; some may be left of commits that were undone. */
-export function listPages(file: string): ReadonlySet<number> {
-  const pages = new Set<number>();
-  const log = LogFile.open(file);
-  if (log === null) return pages;
-  try {
-    for (let index = 0; index < log.frames; index++) {
-      const { page, isCurrent } = log.readFrame(index);
-      if (!isCurrent) break;
-      pages.add(page);
-    }
-  } finally {
-    log.close();
-  }
-  return pages;
-}
-
 /** `good`: how many frames are as they were written; `whole`: how many of them belong to whole commits. */
 function readCommits(log: LogFile) {
   const pages = new Set<number>();

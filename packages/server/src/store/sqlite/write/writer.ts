@@ -207,8 +207,8 @@ export class SqliteWriter {
   }
 
   #lookAtClock(): ClockStatus & { readonly notices: readonly StoreNotice[] } {
-    const { now, jump } = this.#clock.peek();
-    return { now, wall: this.#clock.readWall(), jump, jumpAtStart: this.#jumpAtStart, notices: [] };
+    const [wall, jumpAtStart] = [this.#clock.readWall(), this.#jumpAtStart];
+    return { ...this.#clock.peek(), wall, jumpAtStart, notices: this.#takeNotices() };
   }
 
   #load(): void {
