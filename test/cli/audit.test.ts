@@ -202,6 +202,6 @@ describe('a log that was tampered with', () => {
     const printed = await runBerth(data, ['audit', 'export']);
     assert.equal(printed.code, 1);
     assert.match(printed.stdout, /"type":"signature".*\n$/);
-    assert.match(printed.stderr, /^The export is BROKEN:/);
+    assert.match(printed.stderr, /^The export is BROKEN:/m);
   });
 });

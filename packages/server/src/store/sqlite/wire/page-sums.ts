@@ -8,7 +8,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { removeDurably, writeNewFile } from '@berth/shell/files/durable-file';
 import { Fault } from '../../../core/nouns/fault.ts';
@@ -71,14 +71,14 @@ export class PageSums {
     const { pages, damage } = readLog(this.#file);
     const notices: StoreNotice[] = stored === 'damaged' ? [{ kind: 'sums_damaged' }] : [];
     if (damage !== null) notices.push({ kind: 'log_damaged', isLost: damage === 'lost' });
-    const actual = sumFile(this.#file);
     if (stored === null || stored === 'damaged') {
       removeSums(this.#file);
-      this.#known = { sums: actual, changed: [] };
+      useLog(this.#file);
+      this.#known = { sums: sumFile(this.#file), changed: [] };
       return notices;
     }
     this.#known = stored;
-    const changed = findChanged(actual, stored, pages);
+    const changed = findChanged(sumFile(this.#file), stored, pages);
     if (changed.length === 0) return notices;
     if (changed.length > stored.changed.length) this.#write({ sums: stored.sums, changed });
     this.#found = describePages(this.#file, changed);
@@ -242,6 +242,19 @@ function findChanged(actual: Uint32Array, known: Sums, inLog: ReadonlySet<number
     if (sum !== 0 && actual[index] !== sum && !inLog.has(index + 1)) changed.add(index + 1);
   }
   return [...changed].sort((a, b) => a - b);
+}
+
+/** A restored file has never had a log. From the first on, its first page says so, which no log contains. */
+function useLog(file: string): void {
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const db = new DatabaseSync(file);
+  try {
+    db.exec('PRAGMA journal_mode = WAL');
+  } catch {
+    // Whoever opens it to write explains what is wrong.
+  } finally {
+    db.close();
+  }
 }
 
 const PAGE_SIZE_AT = 16;
