@@ -174,7 +174,7 @@ export const powercut: Fault = {
   name: 'powercut',
   promise: 'After a power cut, everything that was acknowledged is there, and nothing else.',
   unit: 'power cuts',
-  sizes: { small: 50, full: 20_000 },
+  sizes: { small: 24, full: 20_000 },
   run: cutThePower,
   controls: [
     makeControl('writes are lost that were synced', dropSynced),
