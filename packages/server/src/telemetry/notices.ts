@@ -37,7 +37,9 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
       describeDamage(log, notice.isLost);
       break;
     case 'sums_damaged':
-      log.error('berth.db-sums was damaged: it is not known whether berth.db is; run "berth doctor"');
+      log.error(
+        'berth.db-sums was damaged and is made anew: whether berth.db has changed, too, is not known',
+      );
       break;
     case 'pages_changed':
       log.error(

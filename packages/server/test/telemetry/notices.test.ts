@@ -20,7 +20,7 @@ const NOTICES: readonly (readonly [StoreNotice, string, RegExp, readonly string[
   [{ kind: 'anchor_lost' }, 'error', /berth audit verify/, []],
   [{ kind: 'log_damaged', isLost: true }, 'error', /berth\.db-wal .* lost/, []],
   [{ kind: 'log_damaged', isLost: false }, 'warn', /last commit .* not complete/, []],
-  [{ kind: 'sums_damaged' }, 'error', /berth doctor/, []],
+  [{ kind: 'sums_damaged' }, 'error', /made anew/, []],
   [{ kind: 'pages_changed', pages: 'page 7' }, 'error', /delete berth\.db-sums/, ['page 7']],
   [{ kind: 'commit_failed', error: 'disk full' }, 'error', /503/, ['disk full']],
   [{ kind: 'store_recovered' }, 'info', /works again/, []],

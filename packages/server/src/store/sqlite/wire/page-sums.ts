@@ -31,6 +31,8 @@ interface Sums {
   readonly changed: readonly number[];
 }
 
+const NOTHING: Sums = { sums: new Uint32Array(0), changed: [] };
+
 interface Checkpointed {
   readonly log: number;
   readonly checkpointed: number;
@@ -50,10 +52,13 @@ export class PageSums {
   readonly #file: string;
   /** `null`: not known. Then the next start makes them from the file. */
   #known: Sums | null = null;
-  /** Pages that were not as they were written at the start; `null`: none. */
+  /** Pages that were not as they were written at the start, and their description; `null`: none. */
+  #changed: readonly number[] = [];
   #found: string | null = null;
   /** So many pages of the log are in the database, and their sums are written. */
   #summed = 0;
+  /** Whether the file beside the database has them. */
+  #isStored = true;
   #look: StatementSync | null = null;
 
   constructor(file: string) {
@@ -71,17 +76,16 @@ export class PageSums {
     const { pages, damage } = readLog(this.#file);
     const notices: StoreNotice[] = stored === 'damaged' ? [{ kind: 'sums_damaged' }] : [];
     if (damage !== null) notices.push({ kind: 'log_damaged', isLost: damage === 'lost' });
-    if (stored === null || stored === 'damaged') {
-      removeSums(this.#file);
-      useLog(this.#file);
-      this.#known = { sums: sumFile(this.#file), changed: [] };
-      return notices;
-    }
-    this.#known = stored;
-    const changed = findChanged(sumFile(this.#file), stored, pages);
-    if (changed.length === 0) return notices;
-    if (changed.length > stored.changed.length) this.#write({ sums: stored.sums, changed });
-    this.#found = describePages(this.#file, changed);
+    const before = stored === null || stored === 'damaged' ? NOTHING : stored;
+    const isKnown = before.sums.length > 0;
+    if (!isKnown) useLog(this.#file);
+    const actual = sumFile(this.#file);
+    this.#changed = findChanged(actual, before, pages);
+    this.#known = { sums: isKnown ? before.sums : actual, changed: this.#changed };
+    if (!isKnown) this.#forgetStored();
+    else if (this.#changed.length > before.changed.length) this.#write(this.#known);
+    if (this.#changed.length === 0) return notices;
+    this.#found = describePages(this.#file, this.#changed);
     return [...notices, { kind: 'pages_changed', pages: this.#found }];
   }
 
@@ -97,7 +101,7 @@ export class PageSums {
     this.#look = null;
     if (!this.#move(db, 'FULL')) this.#forget();
     checkpoint(db);
-    if (this.#known !== null && !existsSync(sumsFile(this.#file))) this.#write(this.#known);
+    if (this.#known !== null && !this.#isStored) this.#write(this.#known);
   }
 
   /** Now and then: moves the log if it has become long. */
@@ -144,6 +148,7 @@ export class PageSums {
   /** If this fails, those that are there are wrong. Without any, the next start makes them. */
   #write(known: Sums): void {
     this.#known = known;
+    this.#isStored = true;
     try {
       writeNewFile(sumsFile(this.#file), pack(known));
     } catch {
@@ -153,7 +158,19 @@ export class PageSums {
 
   #forget(): void {
     this.#known = null;
+    this.#forgetStored();
+  }
+
+  /** What was found to have changed stays known. */
+  #forgetStored(): void {
+    this.#isStored = false;
     removeSums(this.#file);
+    if (this.#changed.length === 0) return;
+    try {
+      writeNewFile(sumsFile(this.#file), pack({ ...NOTHING, changed: this.#changed }));
+    } catch {
+      removeSums(this.#file);
+    }
   }
 }
 
