@@ -210,9 +210,14 @@ export class TimedOffice {
     let isOver = false;
     const count = async () => {
       while (!isOver) {
-        const { status, text } = await api.post('/api/v4/add_consumption', { product: LICENSE.product });
-        if (status === 200) this.#counted += 1;
-        else this.violations.push(`a count was answered with ${status}: ${text}`);
+        const answer = await api
+          .post('/api/v4/add_consumption', { product: LICENSE.product })
+          .catch((error: Error) => ({ status: 0, text: error.message }));
+        if (answer.status === 200) this.#counted += 1;
+        else {
+          this.violations.push(`a count was answered with ${answer.status}: ${answer.text}`);
+          return;
+        }
       }
     };
     const counting = Promise.all([count(), count()]);
