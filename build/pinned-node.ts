@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
@@ -34,14 +34,18 @@ export function findNode(platform: string): string {
   const folder = join(CACHE, `${name}-${version}`);
   const downloaded = join(folder, 'package', 'bin', file);
   if (existsSync(downloaded)) return downloaded;
-  mkdirSync(folder, { recursive: true });
+  // Only what was unpacked to the end gets the name under which it is looked for.
+  const unfinished = `${folder}.unfinished`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { recursive: true });
   // The settings of npm say which registry, also here.
   const npm = ['pack', `${name}@${version}`, '--silent'];
-  const options = { cwd: folder, encoding: 'utf8', shell: process.platform === 'win32' } as const;
-  const archive = join(folder, execFileSync('npm', npm, options).trim());
+  const options = { cwd: unfinished, encoding: 'utf8', shell: process.platform === 'win32' } as const;
+  const archive = join(unfinished, execFileSync('npm', npm, options).trim());
   requireLocked(name, readFileSync(archive));
-  execFileSync('tar', ['-xzf', archive], { cwd: folder });
+  execFileSync('tar', ['-xzf', archive], { cwd: unfinished });
   rmSync(archive);
+  renameSync(unfinished, folder);
   return downloaded;
 }
 
