@@ -73,7 +73,7 @@ export function describeNotice(log: Log, notice: StoreNotice): void {
 }
 
 function describeDamage(log: Log, isLost: boolean): void {
-  if (isLost) log.error('berth.db-wal was damaged: commits in it are lost, though they were answered');
+  if (isLost) log.error('berth.db-wal was damaged: commits in it are lost, and may have been answered');
   else
     log.warn(
       'the last commit in berth.db-wal was not complete and is lost; if the server was not interrupted ' +
@@ -83,6 +83,11 @@ function describeDamage(log: Log, isLost: boolean): void {
 
 function describeMove(log: Log, { host, lost }: Extract<StoreNotice, { kind: 'database_moved' }>): void {
   if (lost === 0) log.warn({ host }, 'the database has moved, and has everything that this server stored');
+  else if (lost === null)
+    log.error(
+      { host },
+      'the database has moved; whether it lacks acknowledged changes could not be found out',
+    );
   else
     log.error(
       { host, licenses: lost },

@@ -14,7 +14,7 @@ export type StoreNotice =
   | { readonly kind: 'pages_changed'; readonly pages: string }
   | { readonly kind: 'commit_failed'; readonly error: string }
   | { readonly kind: 'store_recovered' }
-  /** `lost`: licenses that lack changes which this server had acknowledged. */
-  | { readonly kind: 'database_moved'; readonly host: string; readonly lost: number }
+  /** `lost`: licenses that lack changes which this server had acknowledged; `null` if that is not known. */
+  | { readonly kind: 'database_moved'; readonly host: string; readonly lost: number | null }
   | { readonly kind: 'two_primaries'; readonly inUse: string; readonly other: string }
   | { readonly kind: 'store_lost'; readonly error: string };

@@ -77,7 +77,7 @@ export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
       const found = await findNewest(store);
       if (found === newest) return;
       newest = found;
-      for (const subscriber of subscribers) subscriber.notify();
+      for (const subscriber of subscribers) subscriber.notify(newest);
     },
     async beat() {
       await Promise.all([...subscribers].map((subscriber) => subscriber.beat()));
@@ -161,7 +161,9 @@ class Subscriber implements Subscription {
     return this.#options.isStillAllowed().catch(() => false);
   }
 
-  notify(): void {
+  /** A log that has become shorter is that of a standby which was behind: it goes on from its end. */
+  notify(newest: number): void {
+    if (this.#position !== null && this.#position.seq > newest) this.#position = endOfLink(newest);
     this.#hasNews = true;
     this.#wake();
   }
@@ -199,7 +201,8 @@ class Subscriber implements Subscription {
     const fresh = links
       .map((link) => ({ link, from: link.seq === seq ? index + 1 : 0 }))
       .filter(({ link, from }) => from < link.events.length);
-    this.#position = endOfLink(links.at(-1)?.seq ?? seq);
+    const last = links.at(-1);
+    if (last !== undefined) this.#position = endOfLink(last.seq);
     return fresh.length === 0 ? null : { kind: 'links', links: fresh };
   }
 }

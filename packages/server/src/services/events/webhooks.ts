@@ -94,6 +94,8 @@ export class Webhooks {
   #hasBegun = false;
   /** Everything up to here was delivered, dropped or not meant for the receiver. */
   #position: AuditPosition | null = null;
+  /** The stored cursor, as it was last read or written. */
+  #saved: AuditPosition | null = null;
   /** The last event that was delivered or dropped is not in the stored cursor yet. */
   #isUnsaved = false;
   #firstTry: { readonly id: string; readonly atMs: number } | null = null;
@@ -301,13 +303,20 @@ export class Webhooks {
     this.#options.log.warn(facts, 'events for the webhook receiver were dropped');
   }
 
-  /** The stored cursor; another server may have moved it beyond this one's position. */
+  /**
+   * The stored cursor. Another server may have moved it beyond this one's position. It only goes back if the
+   * database was replaced by a standby that was behind, which counts the events anew from there.
+   */
   async #findCursor(): Promise<AuditPosition | null> {
     const saved = await this.#options.store.read({ kind: 'find_webhook_cursor' });
-    if (saved !== null && (this.#position === null || isAfter(saved, this.#position))) {
-      this.#position = saved;
-      this.#isUnsaved = false;
+    if (saved !== null) {
+      const isSetBack = this.#saved !== null && isAfter(this.#saved, saved);
+      if (isSetBack || this.#position === null || isAfter(saved, this.#position)) {
+        this.#position = saved;
+        this.#isUnsaved = false;
+      }
     }
+    this.#saved = saved;
     return saved;
   }
 
@@ -341,6 +350,7 @@ export class Webhooks {
     const position = this.#position;
     if (!this.#isUnsaved || position === null) return;
     await this.#options.store.execute({ kind: 'set_webhook_cursor', position });
+    this.#saved = position;
     this.#isUnsaved = false;
   }
 }

@@ -169,6 +169,23 @@ describe('a client that follows the events', () => {
     const subscription = subscribe(feed, '999.3');
     assert.deepEqual(await catchUp(feed, store, subscription, 'ann'), ['2.0']);
   });
+
+  test('gets the events of a standby that was behind, although their numbers were sent before', async (t) => {
+    const { store } = await openTestStore(t, [testLicense(1)]);
+    const { store: behind } = await openTestStore(t, [testLicense(1)]);
+    let current = store;
+    const feed = createEventFeed({ read: (query) => current.read(query) });
+    t.after(() => feed.close());
+    const subscription = subscribe(feed, null);
+    assert.deepEqual(await catchUp(feed, store, subscription, 'ann'), ['2.0']);
+    current = behind;
+    await feed.poll();
+    const heard = take(subscription, 1);
+    await new Promise(setImmediate);
+    await register(behind, 'bob');
+    await feed.poll();
+    assert.deepEqual(await heard, ['2.0']);
+  });
 });
 
 describe('many clients', () => {

@@ -6,6 +6,7 @@ import { openTestStore } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import { openWebhookReceiver, type Reaction } from '../../../../../test/support/webhook-receiver.ts';
 import { backOffMs } from '../../../src/core/back-off.ts';
+import { endOfLink } from '../../../src/core/nouns/audit-position.ts';
 import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
 import { presentEvent } from '../../../src/http/reply/present-event.ts';
 import {
@@ -365,5 +366,25 @@ describe('several servers', () => {
     assert.equal((await two.describe()).waiting, 2);
     await one.deliver();
     assert.equal((await two.describe()).waiting, 0);
+  });
+
+  test('a standby that was behind takes over, and its events are delivered, although numbered alike', async (t) => {
+    const { store, receiver, create } = await openDeliveries(t);
+    const { store: behind } = await openTestStore(t, [testLicense(1, { slots: 1 })]);
+    let current = store;
+    const database: Store = {
+      ...store,
+      read: (query) => current.read(query),
+      execute: (command) => current.execute(command),
+    };
+    const webhooks = create(receiver.url, 10_000, new AbortController(), { store: database });
+    await ask(behind, 'ann');
+    await behind.execute({ kind: 'set_webhook_cursor', position: endOfLink(2), isFirst: true });
+    await ask(store, 'ann', 'bob', 'cyd');
+    await webhooks.deliver();
+    current = behind;
+    await ask(behind, 'dan');
+    await webhooks.deliver();
+    assert.deepEqual(receiver.users, ['bob', 'cyd', 'dan']);
   });
 });

@@ -90,14 +90,12 @@ export class PostgresWriter {
   /** The database has another place. A standby that was behind when it was promoted lacks some changes. */
   async noteMove(host: string): Promise<void> {
     const heads = this.memory.forget();
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      try {
-        const lost = await this.#transact((connection) => countLost(connection, heads));
-        return this.#options.onNotice({ kind: 'database_moved', host, lost });
-      } catch {
-        await waitAfter(attempt);
-      }
+    let lost: number | null = null;
+    for (let attempt = 1; lost === null && attempt <= MAX_ATTEMPTS; attempt++) {
+      lost = await this.#transact((connection) => countLost(connection, heads)).catch(() => null);
+      if (lost === null) await waitAfter(attempt);
     }
+    this.#options.onNotice({ kind: 'database_moved', host, lost });
   }
 
   /** See `resume.ts`. */
