@@ -368,7 +368,7 @@ describe('several servers', () => {
     assert.equal((await two.describe()).waiting, 0);
   });
 
-  test('a standby that was behind takes over, and its events are delivered, although numbered alike', async (t) => {
+  test('the events of a promoted standby that was behind are delivered, though numbered alike', async (t) => {
     const { store, receiver, create } = await openDeliveries(t);
     const { store: behind } = await openTestStore(t, [testLicense(1, { slots: 1 })]);
     let current = store;
