@@ -62,7 +62,7 @@ export const backup: Fault = {
   name: 'backup',
   promise: `${PROMISE}; one that was altered is refused.`,
   unit: 'backups',
-  sizes: { small: 2, full: 100 },
+  sizes: { small: 1, full: 100 },
   findMissing: missStrace,
   run: (order) => backUp(order, null),
 };
@@ -71,7 +71,7 @@ export const backupPostgres: Fault = {
   name: 'backup-postgres',
   promise: `${PROMISE}, on PostgreSQL.`,
   unit: 'backups',
-  sizes: { small: 2, full: 100 },
+  sizes: { small: 1, full: 100 },
   findMissing: async () => (hasPostgres ? null : 'PostgreSQL for this platform'),
   run: async (order) => backUp(order, await findPostgres(order.life)),
 };

@@ -6,6 +6,8 @@ export const TIMEOUT_MINUTES = 60;
 
 const HEARTBEAT_MINUTES = 20;
 const DAY_MINUTES = 24 * 60;
+/** Everything happens at multiples of it. */
+const STEP_MINUTES = 5;
 /** Nobody works earlier or later. */
 const OPENS = 7 * 60;
 const CLOSES = 19 * 60;
@@ -48,13 +50,13 @@ export class Office {
       ? this.#users.filter(() => this.#random() > AWAY).map((user) => this.#plan(user))
       : [];
     await passHours(pass, OPENS);
-    for (let minute = OPENS; minute < CLOSES; minute++) {
+    for (let minute = OPENS; minute < CLOSES; minute += STEP_MINUTES) {
       if (stays.length === 0) {
         await passHours(pass, CLOSES - minute);
         break;
       }
       await Promise.all(stays.map((stay) => this.#act(stay, minute)));
-      await pass(1);
+      await pass(STEP_MINUTES);
     }
     await passHours(pass, DAY_MINUTES - CLOSES);
   }
@@ -63,8 +65,8 @@ export class Office {
     const dice = this.#random();
     return {
       user,
-      from: pickNumber(this.#random, { from: OPENS, to: OPENS + 3 * 60 }),
-      to: pickNumber(this.#random, { from: CLOSES - 4 * 60, to: CLOSES - 1 }),
+      from: toStep(pickNumber(this.#random, { from: OPENS, to: OPENS + 3 * 60 })),
+      to: toStep(pickNumber(this.#random, { from: CLOSES - 4 * 60, to: CLOSES - 1 })),
       ending: dice < FORGETFUL ? 'forgets' : dice < FORGETFUL + BORROWS ? 'borrows' : 'returns',
     };
   }
@@ -74,7 +76,7 @@ export class Office {
     if (minute < from || minute > to) return;
     if (minute === to) return this.#leave(user, ending);
     if ((minute - from) % HEARTBEAT_MINUTES === 0) await this.#register(user);
-    if (minute === Math.floor((from + to) / 2)) await this.#count();
+    if (minute === toStep((from + to) / 2)) await this.#count();
   }
 
   async #register(user: string): Promise<void> {
@@ -103,6 +105,10 @@ export class Office {
     // Whoever was refused all day holds none.
     if (status !== 200 && status !== 400) this.violations.push(`${user} leaves: ${status} ${text}`);
   }
+}
+
+function toStep(minute: number): number {
+  return minute - (minute % STEP_MINUTES);
 }
 
 async function passHours(pass: (minutes: number) => Promise<void>, minutes: number): Promise<void> {
