@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import { RequestError } from '@berth/protocol/request-error';
+import { syncFolder } from '@berth/shell/files/durable-file';
 import { MIN_PASSPHRASE_LENGTH } from '@berth/shell/files/passphrase-seal';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
@@ -122,6 +124,8 @@ class Custodian {
   #stage(key: MasterKey, replaced: string): void {
     const { file } = this.#source;
     try {
+      // If the last rotation could not sync its rename, the key in use has its name only in memory.
+      syncFolder(dirname(file));
       settleNextKey(file, replaced);
       stageNextKey(file, key);
     } catch (error) {

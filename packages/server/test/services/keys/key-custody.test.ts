@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { RequestError } from '@berth/protocol/request-error';
@@ -125,6 +126,30 @@ describe('a rotation', () => {
     assert.equal((await readEvents(store)).at(-1)?.kind, 'cloud_keys_set');
     rmSync(join(folder, 'master.key.next.new'), { recursive: true });
     assert.equal(await expectWhole(crash(t, folder)), before.fingerprint);
+  });
+
+  test('touches nothing as long as the name of the last key has not reached the disk', async (t) => {
+    const { custody, folder, keySource } = await setUp(t);
+    const listKeys = () => readdirSync(folder).filter((name) => name.startsWith('master'));
+    const before = readFileSync(keySource.file, 'utf8');
+    const isReplaced = () => readFileSync(keySource.file, 'utf8') !== before;
+    const { fsyncSync } = fs;
+    const failing = t.mock.method(fs, 'fsyncSync', (handle: number) => {
+      if (isReplaced()) throw new Error('the disk fails');
+      fsyncSync(handle);
+    });
+    syncBuiltinESMExports();
+    t.after(() => {
+      failing.mock.restore();
+      syncBuiltinESMExports();
+    });
+    await assert.rejects(custody.rotate(null, 'ada'), /cannot be replaced: the disk fails/);
+    await assert.rejects(custody.rotate(null, 'ada'), /the disk fails. Nothing was changed/);
+    assert.deepEqual(listKeys(), ['master.key']);
+    failing.mock.restore();
+    syncBuiltinESMExports();
+    const { fingerprint: last } = await custody.rotate(null, 'ada');
+    assert.equal(await expectWhole(crash(t, folder)), last);
   });
 
   test('of a key in the environment needs the new one, and continues with it', async (t) => {
