@@ -99,7 +99,7 @@ async function finish(server: ServerProcess, data: string, book: SlotBook): Prom
 
 /** Fewer would hit a server that has hardly anything under way. */
 const LEAST_ACKNOWLEDGED = 50;
-const MAX_ACKNOWLEDGED_BEFORE_KILL = 1500;
+const MAX_ACKNOWLEDGED_BEFORE_KILL = 400;
 const MAX_MS_BEFORE_KILL = 15;
 
 /** The moment is a number of acknowledgements and some milliseconds: it hits all phases of a commit. */
