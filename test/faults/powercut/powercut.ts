@@ -183,6 +183,10 @@ export const powercut: Fault = {
     makeControl('syncs are ignored', ignoreSyncs),
     makeControl('failed syncs are hidden', hideFailure),
   ],
-  hasFound: ['The name of a new data folder was not synced, so a power cut could lose the folder.'],
+  hasFound: [
+    'The name of a new data folder was not synced, so a power cut could lose the folder.',
+    'If the rename of a new master key could not be synced, the next rotation could remove that key, while ' +
+      'the disk still had its predecessor under the name.',
+  ],
   findMissing,
 };
