@@ -11,7 +11,9 @@ import { expectSoundRows } from './rows.ts';
 
 type StoreOptions = Parameters<typeof openInThreadStore>[0];
 
-let migrated: Uint8Array | undefined;
+const IDENTITY_BYTES = 16;
+
+let migrated: { readonly bytes: Buffer; readonly identityAt: number } | undefined;
 
 /** Opens a file, for tests. A new one starts with copied tables, which is faster than migrating. */
 export function openQuickly(options: StoreOptions): Store {
@@ -22,18 +24,22 @@ export function openQuickly(options: StoreOptions): Store {
 /** What migrating an empty file leaves. Every copy is a server of its own. */
 function writeMigrated(file: string): void {
   migrated ??= readMigrated();
-  writeFileSync(file, migrated);
-  const db = new DatabaseSync(file);
-  db.prepare('UPDATE server SET identity = ?').run(randomBytes(16).toString('hex'));
-  db.close();
+  const { bytes, identityAt } = migrated;
+  bytes.write(randomBytes(IDENTITY_BYTES).toString('hex'), identityAt);
+  writeFileSync(file, bytes);
 }
 
-function readMigrated(): Uint8Array {
+function readMigrated() {
   const folder = mkdtempSync(join(tmpdir(), 'berth-tables-'));
   try {
     const file = join(folder, 'berth.db');
-    openWritable(file).close();
-    return readFileSync(file);
+    const db = openWritable(file);
+    const { identity } = db.prepare('SELECT identity FROM server').get() as { readonly identity: string };
+    db.close();
+    const bytes = readFileSync(file);
+    const identityAt = bytes.indexOf(identity);
+    assert.ok(identity.length === 2 * IDENTITY_BYTES && identityAt > 0);
+    return { bytes, identityAt };
   } finally {
     rmSync(folder, { recursive: true });
   }

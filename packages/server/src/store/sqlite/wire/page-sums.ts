@@ -263,7 +263,7 @@ function findChanged(actual: Uint32Array, known: Sums, inLog: ReadonlySet<number
 
 /** A restored file has never had a log. From the first on, its first page says so, which no log contains. */
 function useLog(file: string): void {
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0 || saysLog(file)) return;
   const db = new DatabaseSync(file);
   try {
     db.exec('PRAGMA journal_mode = WAL');
@@ -271,6 +271,20 @@ function useLog(file: string): void {
     // Whoever opens it to write explains what is wrong.
   } finally {
     db.close();
+  }
+}
+
+const READ_VERSION_AT = 19;
+const READ_WITH_LOG = 2;
+
+function saysLog(file: string): boolean {
+  const handle = openSync(file, 'r');
+  try {
+    const byte = Buffer.alloc(1);
+    readSync(handle, byte, 0, 1, READ_VERSION_AT);
+    return byte[0] === READ_WITH_LOG;
+  } finally {
+    closeSync(handle);
   }
 }
 
@@ -291,7 +305,9 @@ function sumFile(file: string): Uint32Array {
   try {
     const size = readPageSize(handle);
     const sums = new Uint32Array(Math.floor(fstatSync(handle).size / size));
-    const chunk = Buffer.alloc(Math.max(size, CHUNK_BYTES - (CHUNK_BYTES % size)));
+    const chunk = Buffer.allocUnsafe(
+      size * Math.max(1, Math.min(sums.length, Math.floor(CHUNK_BYTES / size))),
+    );
     for (let page = 0; page < sums.length; ) {
       const read = readSync(handle, chunk, 0, chunk.length, page * size);
       for (let at = 0; at + size <= read && page < sums.length; at += size) {
