@@ -21,6 +21,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: "setAndVerify(db, 'synchronous', 'FULL', 2);",
     wrong: "setAndVerify(db, 'synchronous', 'NORMAL', 1);",
     foundBy: 'powercut',
+    count: 24,
   },
   {
     kind: 'Wrong order: a key file takes its place before its content is on the disk.',
