@@ -8,7 +8,7 @@ export async function pollUntil<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
 ): Promise<T> {
-  for (let waitedMs = 0; waitedMs < LONGEST_MS; waitedMs += INTERVAL_MS) {
+  for (const untilMs = performance.now() + LONGEST_MS; performance.now() < untilMs; ) {
     const found = await look();
     if (found !== undefined) return found;
     await delay(INTERVAL_MS);
