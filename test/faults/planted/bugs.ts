@@ -97,7 +97,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'value === batch && key.startsWith',
     wrong: "value === '' && key.startsWith",
     foundBy: 'database',
-    count: 6,
+    count: 40,
   },
   {
     kind: 'Missing record: a slot that is returned leaves no event.',
