@@ -45,6 +45,7 @@ export function findNode(platform: string): string {
   requireLocked(name, readFileSync(archive));
   execFileSync('tar', ['-xzf', archive], { cwd: unfinished });
   rmSync(archive);
+  rmSync(folder, { recursive: true, force: true });
   renameSync(unfinished, folder);
   return downloaded;
 }

@@ -19,8 +19,6 @@ const TEST_TIMEOUT_MS = 10 * 60 * 1000;
 /** Many tests wait for processes or timers, so more files run at once than there are cores. */
 const CONCURRENCY = availableParallelism() * 2;
 const CACHE = join(ROOT, 'node_modules', '.cache');
-/** A file is done before collecting garbage in small steps, or by other threads, would pay. */
-const NODE_FLAGS = ['--max-semi-space-size=64', '--single-threaded-gc'];
 /** Several threads check the same types more than once, and the tests need the cores. */
 const TSC = 'tsc --noEmit --singleThreaded';
 const STATIC_CHECKS = [TSC, `${TSC} -p packages/admin`, 'biome check .'];
@@ -92,7 +90,6 @@ async function runTestFiles(files: string[], ledger: Ledger): Promise<void> {
     files: durations.sort(entries),
     cwd: ROOT,
     isolation: 'process',
-    execArgv: NODE_FLAGS,
     concurrency: CONCURRENCY,
     timeout: TEST_TIMEOUT_MS,
   });

@@ -98,10 +98,11 @@ export async function loseConnection(
   await page.keyboard.press('Escape');
   await go('overview');
   await page.getByRole('heading', { level: 1, name: 'Connection lost' }).waitFor();
+  const tryNow = page.getByRole('button', { name: 'Try now' });
+  await tryNow.click();
   await page.unroute(cut);
-  // The page also tries by itself, and on a busy machine may be faster than the click.
-  const tryNow = page.getByRole('button', { name: 'Try now' }).click({ timeout: 5000 });
-  await tryNow.catch(() => {});
+  // The page also tries by itself, and on a busy machine may be faster than this click.
+  await tryNow.click({ timeout: 5000 }).catch(() => {});
   await page.getByText('Live', { exact: true }).first().waitFor();
   await page.getByRole('heading', { level: 1, name: 'Connection lost' }).waitFor({ state: 'detached' });
 }
