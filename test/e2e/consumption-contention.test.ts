@@ -10,7 +10,7 @@ import { testLicense } from '../support/test-license.ts';
 const CONNECTIONS = 64;
 
 /** `BERTH_COUNTS` sets another one; `npm run faults -- consumption` counts to 5,000. */
-const LIMIT = Number(process.env.BERTH_COUNTS ?? 300);
+const LIMIT = Number(process.env.BERTH_COUNTS ?? 150);
 
 /** So many that every client is refused some, too. */
 const REQUESTS = LIMIT + 5 * CONNECTIONS;

@@ -12,7 +12,7 @@ import { fuzzSockets } from './fuzz-sockets.ts';
  * How many requests in all: `BERTH_FUZZ_REQUESTS`, or the first argument of this file when it is run by
  * itself, as `npm run fuzz` does. `BERTH_SEED` sends the same ones again.
  */
-const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 2000);
+const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 1000);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
 
 /** One in so many goes over a connection of its own, as bytes. */

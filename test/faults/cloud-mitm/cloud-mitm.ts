@@ -228,7 +228,7 @@ export const cloudMitm: Fault = {
   name: 'cloud-mitm',
   promise: 'Who replays, mixes and cuts what a server and its cloud say changes nothing and loses nothing.',
   unit: 'exchanges',
-  sizes: { small: 120, full: 10_000 },
+  sizes: { small: 60, full: 10_000 },
   async run({ count, seed, life }) {
     const report = await runCloudMitm(life, { seed, exchanges: count });
     const { steps, quietPoints, counted, played } = report;

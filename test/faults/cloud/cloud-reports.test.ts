@@ -8,7 +8,7 @@ import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
  * `BERTH_REPORTS` and `BERTH_SEED` make a longer storm, or the same one again; `npm run faults --
  * cloud-reports` makes a long one.
  */
-const REPORTS = Number(process.env.BERTH_REPORTS ?? 60);
+const REPORTS = Number(process.env.BERTH_REPORTS ?? 30);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
 
 const vendor = await startCloudProcess({ after });

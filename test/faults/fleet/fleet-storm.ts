@@ -47,7 +47,7 @@ export const fleet: Fault = {
   name: 'fleet',
   promise: 'Three servers on one database lend no slot twice, count once, and record all of it in one order.',
   unit: 'requests',
-  sizes: { small: 1000, full: 300_000 },
+  sizes: { small: 500, full: 300_000 },
   findMissing: missPostgres,
   async run({ count, seed, size, life }) {
     const postgres = await findPostgres(life);

@@ -72,7 +72,7 @@ export const herd: Fault = {
   promise:
     'When twice as many as there are slots come at once, every slot is lent, and everybody is answered.',
   unit: 'registers',
-  sizes: { small: 500, full: 10_000 },
+  sizes: { small: 300, full: 10_000 },
   async run({ count, life }) {
     const alone = await letThemCome(life, count, null);
     if (!hasPostgres) return alone;

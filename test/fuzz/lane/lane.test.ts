@@ -5,7 +5,7 @@ import { compareMany } from './compare-many.ts';
 import { compareWhole } from './whole-servers.ts';
 
 /** `npm run faults -- lane` sends a million. */
-const STREAMS = Number(process.env.BERTH_LANE_STREAMS ?? 1500);
+const STREAMS = Number(process.env.BERTH_LANE_STREAMS ?? 700);
 const WHOLE = Math.ceil(STREAMS / 10);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
 
