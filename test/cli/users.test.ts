@@ -37,7 +37,7 @@ for (const state of ['running', 'stopped'] as const) {
       succeeded(await run('user add ada --role admin', `${OWN}\n`));
       for (const [words, input, message] of [
         ['user add ada --role user', OWN, 'There is already an account "ada".'],
-        ['user add bob --role king', OWN, '--role must be one of user, operator, admin, not "king".'],
+        ['user add bob --role king', OWN, '--role must be one of user, viewer, operator, admin, not "king".'],
         ['token create ci --role amdin', '', 'not "amdin". Did you mean "admin"?'],
         ['user add bob --role user', '', 'The password is empty.'],
         ['user add bob --role user', 'short', 'The new password must have 12 to 256 characters'],

@@ -20,8 +20,8 @@ const PASSWORD = 'a password that is long enough';
 /** The slow arithmetic is done once for all accounts. */
 const passwordHash = await hashPassword(PASSWORD);
 
-const ACCOUNTS = { admin: 'admin', olga: 'operator', ulf: 'user' } as const;
-const ROLES = ['admin', 'operator', 'user'] as const;
+const ACCOUNTS = { admin: 'admin', olga: 'operator', vera: 'viewer', ulf: 'user' } as const;
+const ROLES = ['admin', 'operator', 'viewer', 'user'] as const;
 
 const USERS = ['ann', 'ann', 'ann', 'bob', 'bob', 'zoë 👍'];
 const LICENSE_IDS = FUZZ_LICENSES.map(({ id }) => id);

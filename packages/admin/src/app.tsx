@@ -2,7 +2,7 @@ import type { Welcome } from '@berth/protocol/admin/session';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from './data/api.ts';
 import { goTo, linkTo, usePlace } from './data/route.ts';
-import { hadSession, loadSession, loadWelcome, session, welcome } from './data/session.ts';
+import { hadSession, loadSession, loadWelcome, may, session, welcome } from './data/session.ts';
 import { useValue } from './data/value.ts';
 import { Brand } from './parts/brand.tsx';
 import { Button, ButtonLink } from './parts/button.tsx';
@@ -88,7 +88,7 @@ function Signed({ welcome, onPassword }: { readonly welcome: Welcome; readonly o
   if (who == null)
     return <SignIn welcome={welcome} screen={SCREENS.find((one) => one.path === path[0])?.label} />;
   if (who.must_set_password) return <MustSetPassword welcome={welcome} />;
-  if (who.role === 'user') return <NotForUsers />;
+  if (!may('GET /api/admin/status')) return <NotForUsers />;
   return <Desk welcome={welcome} />;
 }
 
@@ -96,9 +96,7 @@ function NotForUsers() {
   return (
     <div class="lonely">
       <Empty title="This account cannot look after the server">
-        <p>
-          It has the role “user”, which is for applications. Ask an administrator for the role “operator”.
-        </p>
+        <p>It has the role “user”, which is for applications. Ask an administrator for the role “viewer”.</p>
         <Button onClick={leave}>Sign out</Button>
       </Empty>
     </div>

@@ -1,7 +1,7 @@
 import type { Bar } from '@berth/protocol/admin/bars';
 import { post } from './api.ts';
 import { useResource } from './resource.ts';
-import { session } from './session.ts';
+import { may, session } from './session.ts';
 import { useValue } from './value.ts';
 
 /** The bars; `null` if they cannot be read, so that the page does not offer to bar users. */
@@ -10,9 +10,13 @@ export function useBars(): {
   readonly canBar: boolean;
   reload(): void;
 } {
-  const isAllowed = useValue(session)?.role !== 'user';
-  const { data, reload } = useResource(isAllowed ? '/api/admin/bars' : null, {}, { isLive: true });
-  return { bars: data?.bars ?? null, canBar: data !== null && session.get()?.role === 'admin', reload };
+  useValue(session);
+  const { data, reload } = useResource(
+    may('GET /api/admin/bars') ? '/api/admin/bars' : null,
+    {},
+    { isLive: true },
+  );
+  return { bars: data?.bars ?? null, canBar: data !== null && may('POST /api/admin/bars'), reload };
 }
 
 export async function addBar(kind: Bar['kind'], pattern: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { GetPath } from '@berth/protocol/admin/admin-api';
 import { useResource } from './resource.ts';
-import { session } from './session.ts';
+import { may, session } from './session.ts';
 import { useValue } from './value.ts';
 
 /** The doctor looks at disks and the cloud, so it is not asked often. */
@@ -11,9 +11,8 @@ const LINE_MS = 2000;
 
 /** Reads nothing while this account may not. */
 function useAllowed<P extends GetPath>(path: P, options: Parameters<typeof useResource>[2]) {
-  const found = useValue(session);
-  const may = found != null && found.role !== 'user' && !found.must_set_password;
-  return useResource(may ? path : null, undefined, options);
+  useValue(session);
+  return useResource(may(`GET ${path}`) ? path : null, undefined, options);
 }
 
 export function useLicenses() {

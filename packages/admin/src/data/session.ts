@@ -1,4 +1,4 @@
-import type { GetAnswer } from '@berth/protocol/admin/admin-api';
+import type { GetAnswer, OperationKey } from '@berth/protocol/admin/admin-api';
 import type { Welcome } from '@berth/protocol/admin/session';
 import { ApiError, get, post, setCsrfToken, whenSessionEnds } from './api.ts';
 import { startLive, stopLive } from './live.ts';
@@ -81,7 +81,7 @@ function enter(found: Session): void {
   setCsrfToken(found.csrf_token);
   hasEnded.set(false);
   session.set(found);
-  if (found.role !== 'user' && !found.must_set_password) void startLive();
+  if (may('GET /api/admin/events')) void startLive();
 }
 
 function forget(): void {
@@ -92,7 +92,7 @@ function forget(): void {
   session.set(null);
 }
 
-/** Whether the account may change the server. Operators look, and release slots. */
-export function isAdmin(): boolean {
-  return session.get()?.role === 'admin';
+/** Whether the account may use an operation. Controls that would be refused are not shown. */
+export function may(operation: OperationKey): boolean {
+  return session.get()?.operations.includes(operation) ?? false;
 }

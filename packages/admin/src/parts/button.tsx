@@ -1,6 +1,7 @@
+import type { OperationKey } from '@berth/protocol/admin/admin-api';
 import type { ComponentChildren } from 'preact';
 import { linkTo } from '../data/route.ts';
-import { isAdmin } from '../data/session.ts';
+import { may } from '../data/session.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 interface ButtonProps {
@@ -12,6 +13,8 @@ interface ButtonProps {
   readonly isBusy?: boolean;
   /** Whether what it shows and hides is visible. */
   readonly isExpanded?: boolean;
+  /** What it does. It is not there for those who may not. */
+  readonly needs?: OperationKey;
   readonly onClick?: () => unknown;
   readonly children: ComponentChildren;
 }
@@ -21,7 +24,8 @@ function classOf(as: ButtonProps['as']): string {
   return as === undefined ? 'button' : `button ${as}`;
 }
 
-export function Button({ as, icon, isSubmit, isBusy, isExpanded, onClick, children }: ButtonProps) {
+export function Button({ as, icon, isSubmit, isBusy, isExpanded, needs, onClick, children }: ButtonProps) {
+  if (needs !== undefined && !may(needs)) return null;
   return (
     <button
       type={isSubmit === true ? 'submit' : 'button'}
@@ -52,9 +56,8 @@ export function ButtonLink({ as, icon, to, onClick, children }: ButtonLinkProps)
   );
 }
 
-/** Only administrators may add licenses. */
 export function AddLicenseLink() {
-  if (!isAdmin()) return null;
+  if (!may('POST /api/v4/addProduct')) return null;
   return (
     <ButtonLink to="licenses/add" as="primary" icon="plus">
       Add a license

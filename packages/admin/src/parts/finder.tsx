@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../data/api.ts';
 import { useLicenses } from '../data/overview.ts';
 import { goTo, linkTo, linkToPerson } from '../data/route.ts';
-import { isAdmin } from '../data/session.ts';
+import { may } from '../data/session.ts';
 import { createValue, useValue } from '../data/value.ts';
 import { nameOf } from '../words/judge-license.ts';
 import type { Screen } from './frame.tsx';
@@ -159,7 +159,7 @@ function usePlaces(screens: readonly Screen[], text: string): readonly Place[] {
     address: linkTo(`licenses/${license.id}`),
     words: String(license.id),
   }));
-  return [...places, ...(isAdmin() ? [add] : []), ...named]
+  return [...places, ...(may('POST /api/v4/addProduct') ? [add] : []), ...named]
     .filter((one) => `${one.text} ${one.note} ${one.words}`.toLowerCase().includes(text))
     .slice(0, MAX_FOUND);
 }

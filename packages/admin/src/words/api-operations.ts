@@ -11,7 +11,6 @@ interface DescribedOperation {
   readonly operationId: string;
   readonly tags?: readonly string[];
   readonly summary: string;
-  readonly description: string;
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
@@ -44,19 +43,18 @@ export interface ApiOperation {
   readonly body: string | null;
 }
 
-const FOR_ADMINISTRATORS = 'For administrators.';
-
 /** Answers that end and can be shown. */
 const SHOWN = ['application/json', 'text/plain'];
 
 /** The operations that the caller may use. Aliases, files and streams are left out. */
 export function listOperations(
   { paths, components }: ApiDocument,
-  isAdmin: boolean,
+  allowed: readonly string[],
 ): readonly ApiOperation[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, operation]) => isOffered(operation, isAdmin))
+      .filter(([method]) => allowed.includes(`${method.toUpperCase()} ${path}`))
+      .filter(([, operation]) => isOffered(operation))
       .map(([method, operation]) => ({
         name: operation.operationId,
         tag: operation.tags?.[0] ?? '',
@@ -69,15 +67,12 @@ export function listOperations(
   );
 }
 
-function isOffered(
-  { operationId, description, requestBody, responses }: DescribedOperation,
-  isAdmin: boolean,
-): boolean {
+function isOffered({ operationId, requestBody, responses }: DescribedOperation): boolean {
   const isAlias = operationId.includes('_alias');
   const takesFile = requestBody?.content['multipart/form-data'] !== undefined;
   const types = Object.keys(responses['200']?.content ?? {});
   const isShown = types.length === 0 || types.some((type) => SHOWN.includes(type));
-  return !isAlias && !takesFile && isShown && (isAdmin || description !== FOR_ADMINISTRATORS);
+  return !isAlias && !takesFile && isShown;
 }
 
 function listQuery(

@@ -84,6 +84,9 @@ type PathOf<Method extends string, Key = keyof AdminApi> = Key extends `${Method
 export type GetPath = PathOf<'GET'>;
 export type PostPath = PathOf<'POST'>;
 
+/** Everything that can be asked for, by method and path. */
+export type OperationKey = keyof AdminApi;
+
 type OperationAt<Key extends string> = AdminApi[Extract<keyof AdminApi, Key>];
 
 type AnswerOf<O> = O extends { readonly answer: infer A extends z.ZodType } ? z.output<A> : never;

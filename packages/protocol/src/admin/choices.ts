@@ -1,7 +1,7 @@
 /** What the API, the command line and the server choose from. Without zod, so that all can read it. */
 
-/** What an account or a token may do, from the least to the most. */
-export const ROLES = ['user', 'operator', 'admin'] as const;
+/** What an account or a token may do. */
+export const ROLES = ['user', 'viewer', 'operator', 'admin'] as const;
 
 /** What can be barred. */
 export const BAR_KINDS = ['user', 'host', 'address'] as const;

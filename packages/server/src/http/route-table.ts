@@ -118,7 +118,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: rules', ruleTrialRoutes(services.ruleTrials)),
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
-    ...tagged('Admin: accounts', sessionRoutes(services)),
+    ...tagged('Admin: accounts', sessionRoutes({ ...services, listRoutes: () => routes })),
     ...tagged('Admin: server', settingsRoutes(services.settings), webhookRoutes(services.webhooks)),
     ...tagged('Admin: server', doctorRoutes(services)),
     ...tagged('Admin: server', backupRoutes(services)),

@@ -1,7 +1,7 @@
 import type { LicenseObject } from '@berth/protocol/api/license-object';
 import { useState } from 'preact/hooks';
 import { linkTo, setParams, usePlace } from '../../data/route.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { ButtonLink } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Empty } from '../../parts/states.tsx';
@@ -21,7 +21,7 @@ export function AddLicense() {
   const { way: chosen, Steps } = WAYS.find(({ way }) => way === params.get('way')) ?? WAYS[0];
   const [added, setAdded] = useState<LicenseObject | null>(null);
   const [turn, setTurn] = useState(0);
-  if (!isAdmin()) {
+  if (!may('POST /api/v4/addProduct')) {
     return (
       <Empty title="Only administrators add licenses">
         <p>Your account can see licenses and release slots.</p>

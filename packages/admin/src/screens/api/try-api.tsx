@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { type Answer, call } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { goTo, linkTo, usePlace } from '../../data/route.ts';
-import { isAdmin } from '../../data/session.ts';
+import { session } from '../../data/session.ts';
 import { Choose, Field } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
@@ -32,7 +32,10 @@ export function TryApi() {
       />
       <Show of={document} what="The description of the API">
         {(data) => (
-          <Choice operations={listOperations(data as ApiDocument, isAdmin())} name={path[1] ?? 'register'} />
+          <Choice
+            operations={listOperations(data as ApiDocument, session.get()?.operations ?? [])}
+            name={path[1] ?? 'register'}
+          />
         )}
       </Show>
     </>

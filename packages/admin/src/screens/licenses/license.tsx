@@ -8,7 +8,7 @@ import { ApiError } from '../../data/api.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo, usePlace } from '../../data/route.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
@@ -75,7 +75,7 @@ function LicenseOf({ license }: { readonly license: License }) {
         lead={sentences.length > 0 ? sentences.join(' ') : 'All is well with this license.'}
         crumbs={crumbs}
       >
-        {isAdmin() && <Actions license={license} onFault={setFault} />}
+        {may('POST /api/v4/removeProduct') && <Actions license={license} onFault={setFault} />}
       </PageHead>
       {fault !== null && (
         <ErrorBox title="The license could not be checked." error={new ApiError(0, 'cloud', fault)} />

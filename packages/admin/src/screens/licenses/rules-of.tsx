@@ -4,7 +4,7 @@ import { useLicenses } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { useRules } from '../../data/rules.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { findUnused, mapReserved, type Reserved } from '../../words/rules.ts';
 import { startOfDay } from '../../words/time.ts';
@@ -27,7 +27,9 @@ export function RulesOf({ license }: { readonly license: License }) {
       <div class="section-head">
         <h2>Rules</h2>
         <span class="end">
-          <a href={linkTo('rules')}>{isAdmin() && data?.file === null ? 'Edit' : 'See all'}</a>
+          <a href={linkTo('rules')}>
+            {may('POST /api/admin/rules/apply') && data?.file === null ? 'Edit' : 'See all'}
+          </a>
         </span>
       </div>
       <ul class="rule-list">
@@ -52,7 +54,7 @@ export function UnusedReservation({ license }: { readonly license: License }) {
         Reserved for <bdi>{rule.groups.join(', ')}</bdi> and kept free{' '}
         {Math.round((rule.unused_share ?? 0) * 100)} % of the last 30 days
       </b>
-      {isAdmin() && data?.file === null && (
+      {may('POST /api/admin/rules/apply') && data?.file === null && (
         <a class="button no-phone" href={linkTo('rules', { fewer: rule.line })}>
           Try it with {formatNumber((rule.slots ?? 0) - 1)}
         </a>

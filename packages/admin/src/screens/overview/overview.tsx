@@ -6,7 +6,7 @@ import { useFindings, useLicenses, useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { useRules } from '../../data/rules.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { AddLicenseLink, ButtonLink } from '../../parts/button.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
 import { Shape } from '../../parts/shape.tsx';
@@ -147,7 +147,7 @@ function NoLicense() {
   return (
     <Empty title="There is no license yet">
       <p>Add one by its key, by file or by codes. Applications can take slots at once.</p>
-      {isAdmin() && (
+      {may('POST /api/v4/addProduct') && (
         <ButtonLink to="licenses/add" as="primary">
           Add a license
         </ButtonLink>

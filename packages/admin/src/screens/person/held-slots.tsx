@@ -11,6 +11,7 @@ import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { sayPrograms } from '../../words/say-programs.ts';
 import { formatDistance } from '../../words/time.ts';
+import { FREEING } from '../slots/slot-actions.ts';
 import { keyOf } from '../slots/slot-row.tsx';
 
 interface HeldSlotsProps {
@@ -83,7 +84,7 @@ function SlotLine({ slot, license, onFree }: SlotLineProps) {
         <span class="quiet">{formatDistance(Date.parse(slot.ends_at), readNow())}</span>
       </td>
       <td class="number act">
-        <Button as="link" onClick={() => onFree(slot)}>
+        <Button as="link" needs={FREEING} onClick={() => onFree(slot)}>
           {slot.is_borrowed ? 'Recall…' : 'Release…'}
         </Button>
       </td>

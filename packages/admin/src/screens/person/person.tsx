@@ -3,14 +3,14 @@ import { useBars } from '../../data/bars.ts';
 import { useLicenses, useLine } from '../../data/overview.ts';
 import { type Resource, useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { sayHolding, sayWaiting } from '../../words/person.ts';
-import { askToBar, askToFree, askToFreeAll } from '../slots/slot-actions.ts';
+import { askToBar, askToFree, askToFreeAll, FREEING } from '../slots/slot-actions.ts';
 import { About } from './about.tsx';
 import { askToUnbar, isBarOf } from './bar-actions.ts';
 import { Denials } from './denials.tsx';
@@ -69,12 +69,12 @@ function PersonHead({ user, slots, onChange }: PersonHeadProps) {
       }
     >
       {held.length === 1 && only !== undefined && (
-        <Button icon="release" onClick={() => askToFree(only, byId, onChange)}>
+        <Button icon="release" needs={FREEING} onClick={() => askToFree(only, byId, onChange)}>
           Release the slot…
         </Button>
       )}
       {held.length > 1 && (
-        <Button icon="release" onClick={() => askToFreeAll(held, onChange)}>
+        <Button icon="release" needs={FREEING} onClick={() => askToFreeAll(held, onChange)}>
           {held.length === 2 ? 'Release both slots…' : `Release all ${held.length} slots…`}
         </Button>
       )}
@@ -122,7 +122,7 @@ function PersonBody({ user, slots, usage, list }: PersonBodyProps) {
         user={user}
         slots={slots}
         lastAt={usage.lastAt}
-        onForget={isAdmin() && isKnown ? forgotten : null}
+        onForget={may('POST /api/admin/history/forget') && isKnown ? forgotten : null}
       />
     </div>
   );

@@ -4,7 +4,7 @@ import { ApiError } from '../../data/api.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { setParams, usePlace } from '../../data/route.ts';
 import { useRules } from '../../data/rules.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import type { Section as Found } from '../../parts/frame.tsx';
 import { PageHead } from '../../parts/head.tsx';
@@ -51,7 +51,7 @@ interface RulesOfProps {
 function RulesOf({ data, licenses, onChange }: RulesOfProps) {
   const { revision, text, file, file_error: fileError } = data;
   const isNarrow = useIsNarrow();
-  const canChange = isAdmin() && file === null;
+  const canChange = may('POST /api/admin/rules/apply') && file === null;
   const canEdit = canChange && !isNarrow;
   const draft = useRulesDraft(data, canEdit);
   const isEmpty = text.trim() === '' && !draft.isChanged;
@@ -152,7 +152,7 @@ function Lead({ data, isChanged }: { readonly data: RulesInForce; readonly isCha
   return (
     <>
       Revision {revision} has been in force since <Time at={at} />.{isChanged && ' Your draft is not.'}
-      {file === null && !isAdmin() && ' Administrators can change it.'}
+      {file === null && !may('POST /api/admin/rules/apply') && ' Administrators can change it.'}
     </>
   );
 }

@@ -3,7 +3,7 @@ import { readNow } from '../../clock.ts';
 import { chunksOf, postFor } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Term, TermList } from '../../parts/facts.tsx';
 import { Field, Select } from '../../parts/field.tsx';
@@ -61,7 +61,7 @@ export function BackupSettings() {
           <Show of={kept} what="The backups">
             {({ backups }) => <KeptBackups backups={backups} />}
           </Show>
-          {isAdmin() && <BackUpNow onDone={status.reload} />}
+          {may('POST /api/admin/backup') && <BackUpNow onDone={status.reload} />}
           <SaveBar draft={draft} />
         </>
       )}

@@ -1,7 +1,7 @@
 import type { Status } from '@berth/protocol/admin/status';
 import { post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Term, TermList } from '../../parts/facts.tsx';
 import { useSend } from '../../parts/form.tsx';
@@ -62,8 +62,8 @@ function CloudOf({ status, onChange }: { readonly status: Status; readonly onCha
           <Fingerprint value={keys.shared_key_fingerprint} />
         </Term>
       </TermList>
-      {isAdmin() && cloud.state !== 'not_configured' && <SyncAll />}
-      {isAdmin() && (
+      {may('POST /api/admin/licenses/sync') && cloud.state !== 'not_configured' && <SyncAll />}
+      {may('POST /api/v4/setKeys') && (
         <Section title="Set new keys">
           <CloudKeysForm
             onSet={() => {

@@ -1,16 +1,19 @@
-import { isAdmin } from '../../data/session.ts';
+import type { OperationKey } from '@berth/protocol/admin/admin-api';
+import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Command } from '../../parts/states.tsx';
 
 interface CreateButtonProps {
   readonly label: string;
+  /** What the form does. */
+  readonly needs: OperationKey;
   readonly onClick: () => void;
 }
 
-/** Opens a form for something new; only administrators may create it. */
-export function CreateButton({ label, onClick }: CreateButtonProps) {
-  if (!isAdmin()) return null;
+/** Opens a form for something new. */
+export function CreateButton({ label, needs, onClick }: CreateButtonProps) {
+  if (!may(needs)) return null;
   return (
     <p class="part-actions">
       <Button as="primary" icon="plus" onClick={onClick}>

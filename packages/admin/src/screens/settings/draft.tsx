@@ -1,7 +1,7 @@
 import type { Setting } from '@berth/protocol/admin/settings';
 import type { ComponentChildren } from 'preact';
 import { get, post } from '../../data/api.ts';
-import { isAdmin, loadWelcome, session } from '../../data/session.ts';
+import { loadWelcome, may, session } from '../../data/session.ts';
 import { sayValue, useSettings } from '../../data/settings.ts';
 import { createValue, useValue } from '../../data/value.ts';
 import { Button } from '../../parts/button.tsx';
@@ -110,7 +110,7 @@ export function LiveTerm({ draft, name, label, note, children, isShort, placehol
 }
 
 export function isEditable({ source }: Setting): boolean {
-  return isAdmin() && (source === 'stored' || source === 'default');
+  return may('POST /api/admin/settings') && (source === 'stored' || source === 'default');
 }
 
 function Notes({ note, setting }: { readonly note: ComponentChildren; readonly setting: Setting }) {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { linkTo, usePlace } from '../../data/route.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import type { Section } from '../../parts/frame.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { BackupSettings } from './backup-settings.tsx';
@@ -54,7 +54,11 @@ export function Settings() {
     <div class="content settings">
       <PageHead
         title="Settings"
-        lead={isAdmin() ? undefined : 'Your account can see these settings. Administrators can change them.'}
+        lead={
+          may('POST /api/admin/settings')
+            ? undefined
+            : 'Your account can see these settings. Administrators can change them.'
+        }
       />
       <nav class="settings-nav" aria-label="Settings">
         {PARTS.map(({ path, label }) => (

@@ -3,7 +3,7 @@ import type { Role } from '@berth/protocol/admin/users';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
@@ -24,7 +24,11 @@ export function TokenSettings() {
   const [isCreating, setCreating] = useState(false);
   return (
     <>
-      <CreateButton label="Create a token" onClick={() => setCreating(true)} />
+      <CreateButton
+        label="Create a token"
+        needs="POST /api/admin/tokens/create"
+        onClick={() => setCreating(true)}
+      />
       <Show of={tokens} what="The tokens">
         {(data) => (
           <TokenTable tokens={data.tokens.filter(({ is_alive }) => is_alive)} onChange={tokens.reload} />
@@ -71,7 +75,7 @@ function TokenTable({ tokens, onChange }: TokenTableProps) {
             <Time at={token.expires_at} none="never" />
           </td>
           <td class="right">
-            {isAdmin() && (
+            {may('POST /api/admin/tokens/revoke') && (
               <Button as="link" onClick={() => askToRevoke(token, onChange)}>
                 Revoke…
               </Button>

@@ -2,7 +2,7 @@ import type { Account, AccountPassword, Role } from '@berth/protocol/admin/users
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
-import { isAdmin, session } from '../../data/session.ts';
+import { may, session } from '../../data/session.ts';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
@@ -18,6 +18,7 @@ import { CreateButton, ShownOnce } from './create-parts.tsx';
 export const ROLES: readonly (readonly [Role, string])[] = [
   ['admin', 'admin: may do everything'],
   ['operator', 'operator: sees everything, releases slots'],
+  ['viewer', 'viewer: sees everything, changes nothing'],
   ['user', 'user: for applications'],
 ];
 
@@ -28,7 +29,7 @@ export function UserSettings() {
   const [secret, setSecret] = useState<AccountPassword | null>(null);
   return (
     <>
-      <CreateButton label="Add a user" onClick={() => setAdding(true)} />
+      <CreateButton label="Add a user" needs="POST /api/admin/users/add" onClick={() => setAdding(true)} />
       <Show of={users} what="The users">
         {(data) => <UserTable users={data.users} onSecret={setSecret} onChange={users.reload} />}
       </Show>
@@ -83,7 +84,7 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
             <Time at={account.created_at} as="day" />
           </td>
           <td class="right">
-            {isAdmin() && account.name !== session.get()?.name && (
+            {may('POST /api/admin/users/role') && account.name !== session.get()?.name && (
               <UserMenu account={account} onSecret={onSecret} onChange={onChange} />
             )}
           </td>

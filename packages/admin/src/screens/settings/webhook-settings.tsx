@@ -3,7 +3,7 @@ import type { Status } from '@berth/protocol/admin/status';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
-import { isAdmin } from '../../data/session.ts';
+import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Term, TermList } from '../../parts/facts.tsx';
 import { useSend } from '../../parts/form.tsx';
@@ -45,7 +45,7 @@ export function WebhookSettings() {
             <LiveTerm draft={draft} name="webhooks.events" label="Events">
               <Topics draft={draft} />
             </LiveTerm>
-            {isAdmin() && <Secret onMade={status.reload} />}
+            {may('POST /api/admin/webhooks/secret') && <Secret onMade={status.reload} />}
             <Term name="Last delivered">
               <Time at={webhooks.delivered_at} none="never" />
             </Term>
@@ -54,7 +54,9 @@ export function WebhookSettings() {
               {formatNumber(webhooks.delivered)} delivered, {formatNumber(webhooks.dropped)} dropped
             </Term>
           </TermList>
-          {webhooks.state !== 'off' && isAdmin() && <TestButton onTested={status.reload} />}
+          {webhooks.state !== 'off' && may('POST /api/admin/webhooks/test') && (
+            <TestButton onTested={status.reload} />
+          )}
           {webhooks.state === 'off' && (
             <Section title="In berth.yaml instead" note="a file counts before what is set here">
               <p class="second">Make a secret, add this, and restart the server:</p>

@@ -3,6 +3,7 @@ import type { Slot } from '@berth/protocol/admin/registrations';
 import { readNow } from '../../clock.ts';
 import { ApiError, post } from '../../data/api.ts';
 import { addBar, removeBar } from '../../data/bars.ts';
+import { may } from '../../data/session.ts';
 import { ask } from '../../parts/dialog.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { nameOf } from '../../words/judge-license.ts';
@@ -36,8 +37,12 @@ const BAR =
   'New requests of this user are refused for all licenses. Slots that they hold stay theirs until they end ' +
   'or are released.';
 
+/** What whoever frees a slot must be allowed to do, be it borrowed or not. */
+export const FREEING = 'POST /api/admin/registrations/release';
+
 /** Asks, and then releases a slot or recalls a borrowed one. */
 export function askToFree(slot: Slot, licenses: ById, onDone: () => void): void {
+  if (!may(FREEING)) return;
   const now = readNow();
   const until = slot.borrowed_until ?? slot.ends_at;
   const end = `${formatMoment(Date.parse(until), now)}, ${formatDistance(Date.parse(until), now)}`;
@@ -64,6 +69,7 @@ export function askToFree(slot: Slot, licenses: ById, onDone: () => void): void 
 
 /** Frees several slots. Failures are shown; the others are freed. */
 export function askToFreeAll(slots: readonly Slot[], onDone: () => void): void {
+  if (!may(FREEING)) return;
   const lent = slots.filter(({ is_borrowed }) => is_borrowed).length;
   ask({
     title: `Release ${plural(slots.length, 'slot')}?`,

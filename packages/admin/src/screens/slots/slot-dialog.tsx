@@ -7,6 +7,7 @@ import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { sayPrograms } from '../../words/say-programs.ts';
+import { FREEING } from './slot-actions.ts';
 import { SlotState } from './slot-row.tsx';
 
 interface SlotDialogProps {
@@ -36,7 +37,9 @@ export function SlotDialog({ slot, license, onClose, onFree }: SlotDialogProps) 
       />
       <div class="buttons">
         <Button onClick={onClose}>Close</Button>
-        <Button onClick={onFree}>{slot.is_borrowed ? 'Recall…' : 'Release…'}</Button>
+        <Button needs={FREEING} onClick={onFree}>
+          {slot.is_borrowed ? 'Recall…' : 'Release…'}
+        </Button>
       </div>
     </Dialog>
   );

@@ -1,8 +1,11 @@
+import type { OperationKey } from '@berth/protocol/admin/admin-api';
 import { readNow } from '../../clock.ts';
 import { setParams } from '../../data/route.ts';
+import { may } from '../../data/session.ts';
 import { Keycaps } from '../../parts/keys.tsx';
 import { zoneName } from '../../words/time.ts';
 import { MAX_PICKED } from './picked-slots.ts';
+import { FREEING } from './slot-actions.ts';
 import type { Filters } from './slot-filters.ts';
 
 interface Column {
@@ -78,18 +81,18 @@ function HeadCell({ column, filters }: { readonly column: Column; readonly filte
   );
 }
 
-const KEYS: readonly (readonly [string, string])[] = [
+const KEYS: readonly (readonly [keys: string, meaning: string, needs?: OperationKey])[] = [
   ['J K', 'move'],
-  ['X', 'select'],
-  ['R', 'release or recall'],
-  ['B', 'bar'],
+  ['X', 'select', FREEING],
+  ['R', 'release or recall', FREEING],
+  ['B', 'bar', 'POST /api/admin/bars'],
   ['?', 'all keys'],
 ];
 
-export function SlotFoot({ canBar }: { readonly canBar: boolean }) {
+export function SlotFoot() {
   return (
     <div class="list-foot no-phone">
-      {KEYS.filter(([key]) => canBar || key !== 'B').map(([keys, meaning]) => (
+      {KEYS.filter(([, , needs]) => needs === undefined || may(needs)).map(([keys, meaning]) => (
         <span key={keys}>
           <Keycaps keys={keys} /> {meaning}
         </span>

@@ -2,6 +2,7 @@ import type { License } from '@berth/protocol/admin/licenses';
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { readNow } from '../../clock.ts';
 import { goTo, linkToPerson } from '../../data/route.ts';
+import { may } from '../../data/session.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx';
 import { Name, UserName } from '../../parts/name.tsx';
@@ -10,6 +11,7 @@ import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { sayPrograms } from '../../words/say-programs.ts';
 import { formatDistance } from '../../words/time.ts';
+import { FREEING } from './slot-actions.ts';
 
 export function keyOf({ license_id, user }: Slot): string {
   return `${license_id} ${user}`;
@@ -112,15 +114,10 @@ export function SlotState({ is_borrowed, programs }: Pick<Slot, 'is_borrowed' | 
 }
 
 function RowMenu({ slot, isCurrent, canBar, onFree, onBar, onOpen }: RowProps) {
+  const free = slot.is_borrowed ? 'Recall this slot…' : 'Release this slot…';
   const items: (MenuItem | null)[] = [
-    {
-      label: slot.is_borrowed ? 'Recall this slot…' : 'Release this slot…',
-      icon: 'release',
-      key: 'R',
-      act: onFree,
-    },
-    ...(canBar ? [{ label: 'Bar this user…', icon: 'bar' as const, key: 'B', act: onBar }] : []),
-    null,
+    ...(may(FREEING) ? [{ label: free, icon: 'release' as const, key: 'R', act: onFree }, null] : []),
+    ...(canBar ? [{ label: 'Bar this user…', icon: 'bar' as const, key: 'B', act: onBar }, null] : []),
     { label: 'Show the slot', icon: 'eye', act: onOpen },
     { label: 'Show the person', icon: 'user', key: 'H', act: () => goTo(linkToPerson(slot.user)) },
     { label: 'Copy the user', icon: 'copy', key: 'C', act: () => void copyText(slot.user) },

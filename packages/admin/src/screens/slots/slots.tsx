@@ -15,7 +15,7 @@ import { formatNumber } from '../../words/numbers.ts';
 import { ExportButton } from './export-slots.tsx';
 import { NoSlots } from './no-slots.tsx';
 import { MAX_PICKED, type PickedSlots, usePicked } from './picked-slots.ts';
-import { askToBar, askToFree, askToFreeAll } from './slot-actions.ts';
+import { askToBar, askToFree, askToFreeAll, FREEING } from './slot-actions.ts';
 import { SlotDialog } from './slot-dialog.tsx';
 import { type Filters, NO_FILTERS, queryOf, readFilters } from './slot-filters.ts';
 import { SlotFoot, SlotHead } from './slot-head.tsx';
@@ -104,7 +104,7 @@ function SlotList({ licenses, filters }: ListProps) {
       {list.matched !== null && list.matched > 0 && (
         <SlotGrid list={list} filters={filters} byId={byId} {...{ cursor, picked, canBar, acts }} />
       )}
-      <SlotFoot canBar={canBar} />
+      <SlotFoot />
       {opened !== null && (
         <SlotDialog
           slot={opened}
@@ -286,7 +286,9 @@ function PickedBar({ count, onFree, onClear }: PickedBarProps) {
         <b>{formatNumber(count)}</b> selected
         {count === MAX_PICKED && ', the most at once'}
       </span>
-      <Button onClick={onFree}>Release or recall…</Button>
+      <Button needs={FREEING} onClick={onFree}>
+        Release or recall…
+      </Button>
       <Button as="plain" onClick={onClear}>
         Clear selection
       </Button>

@@ -32,7 +32,8 @@ export const USER_COMMANDS: readonly Command[] = [
     words: 'user add',
     arguments: ['NAME'],
     usage: '--role ROLE [--one-time]',
-    about: 'add an account with the role user, operator or admin; standard input provides its password',
+    about:
+      'add an account with the role user, viewer, operator or admin; standard input provides its password',
     reads: (flags) => {
       requireRole(flags);
       return askPassword(flags);
@@ -140,7 +141,7 @@ function showUsers({ users }: { readonly users: readonly Account[] }): string {
 }
 
 /**
- * Lists the other operators and administrators when an administrator's password changes: during setup,
+ * Lists the other accounts that see everything when an administrator's password changes: during setup,
  * any user of the machine could have added some.
  */
 async function listOthers(client: AdminClient, { name: own }: PasswordAnswer): Promise<readonly Account[]> {

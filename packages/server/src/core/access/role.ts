@@ -1,12 +1,20 @@
 import { ROLES } from '@berth/protocol/admin/choices';
 
 /**
- * What an account or a token may do. A user asks for slots, an operator sees everything and takes slots back,
- * an administrator changes the server.
+ * What an account or a token may do. A user is an application that asks for slots. A viewer sees everything
+ * and changes nothing, an operator also takes slots back, an administrator changes the server.
  */
 export type Role = (typeof ROLES)[number];
 
-/** A higher role includes the lower ones. */
-export function includesRole(role: Role, needed: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+/** The roles that a role includes. Whoever may only look asks for no slots either. */
+const INCLUDED: Readonly<Record<Role, readonly Role[]>> = {
+  user: ['user'],
+  viewer: ['viewer'],
+  operator: ['user', 'viewer', 'operator'],
+  admin: ROLES,
+};
+
+/** `null`: every role will do. */
+export function includesRole(role: Role, needed: Role | null): boolean {
+  return needed === null || INCLUDED[role].includes(needed);
 }

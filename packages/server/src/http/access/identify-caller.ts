@@ -25,13 +25,23 @@ interface Visit {
  */
 export function identifyCaller(visit: Visit): Caller | Promise<Caller> {
   const { route, peer, auth } = visit;
-  const { class: kind } = ACCESS[route.access];
-  if (kind === 'public') return nobody(peer);
+  if (route.access === 'public') return nobody(peer);
   if (peer.isControl)
     return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin', actor: 'control' };
-  if (kind === 'client' && auth.clients === 'open') return nobody(peer);
-  if (route.access === 'monitor' && auth.metrics === 'open') return nobody(peer);
-  return requireRole(visit);
+  return isOpen(route, auth) ? nobody(peer) : requireRole(visit);
+}
+
+/** Whether nobody has to be identified. */
+function isOpen({ access }: Route, auth: AuthSettings): boolean {
+  if (access === 'monitor') return auth.metrics === 'open';
+  return access === 'public' || (access === 'client' && auth.clients === 'open');
+}
+
+/** Whether a caller that was identified may use another route, too. */
+export function mayUse({ role, holder }: Caller, route: Route, auth: AuthSettings): boolean {
+  if (isOpen(route, auth)) return true;
+  if (holder?.restriction === 'password_only' && route.access !== 'account') return false;
+  return role !== null && includesRole(role, ACCESS[route.access].role);
 }
 
 async function requireRole(visit: Visit): Promise<Caller> {

@@ -73,12 +73,15 @@ test('a one-time password is over after a week', () => {
 });
 
 describe('a role', () => {
-  test('includes itself and every lesser one', () => {
+  test('includes itself and every lesser one, but who only looks asks for no slots', () => {
     const table = ROLES.map((role) => ROLES.map((needed) => includesRole(role, needed)));
+    assert.deepEqual(ROLES, ['user', 'viewer', 'operator', 'admin']);
     assert.deepEqual(table, [
-      [true, false, false],
-      [true, true, false],
-      [true, true, true],
+      [true, false, false, false],
+      [false, true, false, false],
+      [true, true, true, false],
+      [true, true, true, true],
     ]);
+    assert.ok(ROLES.every((role) => includesRole(role, null)));
   });
 });

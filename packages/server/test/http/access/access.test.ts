@@ -159,6 +159,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
     request: async (app) => ({ peer: FOREIGN, headers: { cookie: `berth=${await signIn(app, 'admin')}` } }),
   },
   'as a user': withToken('user'),
+  'as a viewer': withToken('viewer'),
   'as an operator': withToken('operator'),
   'as an administrator': withToken('admin'),
   'with a token of its own': {
@@ -201,7 +202,7 @@ function fateOfMonitor(visit: Visit, { metrics = 'local' }: Partial<AuthSettings
   return Object.hasOwn(ROLES, visit.standing) ? 'through' : 'unauthorized';
 }
 
-const ROLES = { user: true, operator: true, admin: true } satisfies Record<Role, true>;
+const ROLES = { user: true, viewer: true, operator: true, admin: true } satisfies Record<Role, true>;
 
 /** Calls every path of every route and compares the response with the table. */
 async function walk(

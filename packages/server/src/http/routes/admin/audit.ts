@@ -25,7 +25,7 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
   return adminRoutes(AUDIT_API, {
     'GET /api/admin/audit': {
       name: 'admin_audit',
-      access: 'operator',
+      access: 'viewer',
       summary: 'List what happened, newest first, in pages: continue before `next_before`',
       errors: ['license_not_found'],
       handle: async ({ query: { license_id, ...wish }, request }, send) => {
@@ -35,7 +35,7 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
     },
     'GET /api/admin/audit/verify': {
       name: 'admin_audit_verify',
-      access: 'operator',
+      access: 'viewer',
       summary:
         'Verify every chain of the audit log from its first link to its head, and all of them together',
       errors: ['too_many_requests'],
@@ -43,7 +43,7 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
     },
     'GET /api/admin/audit/export': {
       name: 'admin_audit_export',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The whole audit log to be kept elsewhere, signed by the server',
       answer: {
         kind: 'lines',

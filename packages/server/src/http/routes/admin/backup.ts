@@ -10,7 +10,7 @@ export function backupRoutes({ backups }: { readonly backups: Backups }): readon
   return adminRoutes(BACKUP_API, {
     'GET /api/admin/backups': {
       name: 'admin_backups',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The scheduled backups that are kept, and what restoring them takes',
       handle: (_, send) => send(toWire(backups.list(MAX_LISTED))),
     },

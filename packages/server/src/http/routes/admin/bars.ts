@@ -13,7 +13,7 @@ export function barRoutes(bars: Bars): readonly Route[] {
   return adminRoutes(BAR_API, {
     'GET /api/admin/bars': {
       name: 'admin_bars',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Who is barred besides the rules file',
       handle: async (_, send) => send({ bars: (await bars.list()).map(toWire) }),
     },
@@ -42,7 +42,7 @@ export function barRoutes(bars: Bars): readonly Route[] {
     },
     'GET /api/admin/rules/why': {
       name: 'admin_rules_why',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Which bars, and entries of "deny" for all products, match a user, a host or an address',
       handle: async ({ query }, send) => send({ barred_by: await bars.explain(query) }),
     },

@@ -9,7 +9,7 @@ export function clockRoutes(oversight: Oversight): readonly Route[] {
   return adminRoutes(CLOCK_API, {
     'GET /api/admin/clock': {
       name: 'admin_clock',
-      access: 'operator',
+      access: 'viewer',
       summary: "The server's time and the wall clock",
       handle: async (_, send) => send(presentClock(await oversight.readClock())),
     },

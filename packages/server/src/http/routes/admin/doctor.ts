@@ -13,7 +13,7 @@ export function doctorRoutes({ doctor, listLogLines }: DoctorServices): readonly
   return adminRoutes(DOCTOR_API, {
     'GET /api/admin/doctor': {
       name: 'admin_doctor',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Examine the server: disk, permissions, clock, cloud, certificate, database and exposure',
       handle: async (_, send) => send({ findings: await doctor.examine() }),
     },

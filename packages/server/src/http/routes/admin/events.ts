@@ -11,7 +11,7 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
   return adminRoutes(EVENT_API, {
     'GET /api/admin/events': {
       name: 'admin_events',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Follow the audit log: each event as it happens',
       headers: ['Last-Event-ID'],
       answer: {

@@ -16,7 +16,7 @@ export function historyRoutes(history: History): readonly Route[] {
   return adminRoutes(HISTORY_API, {
     'GET /api/admin/history/slots': {
       name: 'admin_history_slots',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Slots over time, of one license and its features or of all licenses',
       csvToo: true,
       handle: async ({ query, request }, send) => {
@@ -26,7 +26,7 @@ export function historyRoutes(history: History): readonly Route[] {
     },
     'GET /api/admin/history/denials': {
       name: 'admin_history_denials',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Who was denied, when and why',
       csvToo: true,
       handle: async ({ query, request }, send) =>
@@ -34,7 +34,7 @@ export function historyRoutes(history: History): readonly Route[] {
     },
     'GET /api/admin/history/users': {
       name: 'admin_history_users',
-      access: 'operator',
+      access: 'viewer',
       summary: 'How much each user used, the longest first; by whole days',
       csvToo: true,
       handle: async ({ query, request }, send) => {
@@ -46,7 +46,7 @@ export function historyRoutes(history: History): readonly Route[] {
     },
     'GET /api/admin/history/consumption': {
       name: 'admin_history_consumption',
-      access: 'operator',
+      access: 'viewer',
       summary: 'What was consumed on each day, newest first',
       csvToo: true,
       handle: async ({ query, request }, send) => {
@@ -57,7 +57,7 @@ export function historyRoutes(history: History): readonly Route[] {
     },
     'GET /api/admin/history/waits': {
       name: 'admin_history_waits',
-      access: 'operator',
+      access: 'viewer',
       summary: 'How long users waited in line',
       csvToo: true,
       handle: async ({ query, request }, send) =>
@@ -65,7 +65,7 @@ export function historyRoutes(history: History): readonly Route[] {
     },
     'GET /api/admin/history/what-if': {
       name: 'admin_history_what_if',
-      access: 'operator',
+      access: 'viewer',
       summary: 'How many requests would have been denied with more or fewer slots',
       csvToo: true,
       errors: ['missing_parameters', 'license_not_found'],

@@ -8,7 +8,7 @@ export function identityRoutes(desk: GrantKeyAdmin): readonly Route[] {
   return adminRoutes(IDENTITY_API, {
     'GET /api/admin/identity': {
       name: 'admin_identity',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The keys that sign grants, and their certificates',
       handle: async (_, send) => send(toWire(await desk.describe())),
     },

@@ -23,7 +23,7 @@ export function keyAdminRoutes(services: KeyAdministration): readonly Route[] {
   return adminRoutes(KEY_API, {
     'GET /api/admin/keys': {
       name: 'admin_keys',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The fingerprints of the keys',
       handle: async (_, send) => send(await presentKeys(services)),
     },

@@ -12,7 +12,7 @@ export function licenseAdminRoutes(catalogue: Catalogue, offline: Offline): read
   return adminRoutes(LICENSE_API, {
     'GET /api/admin/licenses': {
       name: 'admin_licenses',
-      access: 'operator',
+      access: 'viewer',
       summary: 'All licenses with their state, source and use',
       handle: async ({ query }, send) => {
         const records = await catalogue.list(query.product ?? null);

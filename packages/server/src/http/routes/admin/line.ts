@@ -9,7 +9,7 @@ export function lineRoutes(lending: Lending): readonly Route[] {
   return adminRoutes(LINE_API, {
     'GET /api/admin/line': {
       name: 'admin_line',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Who waits for a slot, in the order of their turns',
       handle: async (_, send) => {
         const { waiting, places, now } = await lending.listWaiting();

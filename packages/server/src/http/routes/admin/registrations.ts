@@ -14,7 +14,7 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
   return adminRoutes(REGISTRATION_API, {
     'GET /api/admin/registrations': {
       name: 'admin_registrations',
-      access: 'operator',
+      access: 'viewer',
       summary:
         'Who holds a slot: any part of a list that is searched and sorted. For all, add `next` to the query',
       handle: async ({ query }, send) => {

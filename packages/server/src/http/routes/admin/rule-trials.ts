@@ -10,7 +10,7 @@ export function ruleTrialRoutes(trials: RuleTrials): readonly Route[] {
   return adminRoutes(RULE_TRIAL_API, {
     'POST /api/admin/rules/try': {
       name: 'admin_rules_try',
-      access: 'operator',
+      access: 'viewer',
       summary: 'What rules would have answered to the requests of the last days',
       holdsFile: true,
       errors: ['missing_parameters', 'rules_not_valid', 'too_many_requests'],
@@ -22,7 +22,7 @@ export function ruleTrialRoutes(trials: RuleTrials): readonly Route[] {
     },
     'GET /api/admin/rules/explain': {
       name: 'admin_rules_explain',
-      access: 'operator',
+      access: 'viewer',
       summary: 'What somebody who asks for a slot would be answered now, and which rule decides',
       errors: ['missing_parameters'],
       handle: async ({ query: { user, ...wanted } }, send) => {

@@ -12,7 +12,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
   return adminRoutes(RULE_API, {
     'GET /api/admin/rules': {
       name: 'admin_rules',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The rules in force, and what each of them does now',
       handle: async (_, send) => {
         const { applied, file, fileError, warnings, inForce } = await ruleBook.describe();
@@ -22,7 +22,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
     },
     'POST /api/admin/rules/check': {
       name: 'admin_rules_check',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Check the text of rules, without applying it',
       holdsFile: true,
       errors: ['missing_parameters'],
@@ -43,13 +43,13 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
     },
     'GET /api/admin/rules/history': {
       name: 'admin_rules_history',
-      access: 'operator',
+      access: 'viewer',
       summary: 'All revisions of the rules',
       handle: async (_, send) => send({ revisions: (await ruleBook.listRevisions()).map(presentRevision) }),
     },
     'GET /api/admin/rules/revision': {
       name: 'admin_rules_revision',
-      access: 'operator',
+      access: 'viewer',
       summary: 'One revision of the rules, and what changed with it',
       errors: ['missing_parameters', 'rules_revision_not_found'],
       handle: async ({ query }, send) => {
@@ -69,7 +69,7 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
     },
     'POST /api/admin/rules/import': {
       name: 'admin_rules_import',
-      access: 'operator',
+      access: 'viewer',
       summary: 'Translate an options file of FlexNet or RLM, without applying it',
       holdsFile: true,
       errors: ['missing_parameters', 'rules_not_valid'],

@@ -5,6 +5,7 @@ import type { Config } from '../../../config.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
 import type { AuthSettings, Caller } from '../../access/caller.ts';
+import { mayUse } from '../../access/identify-caller.ts';
 import {
   csrfTokenOf,
   endedSessionCookie,
@@ -20,10 +21,13 @@ interface SessionServices {
   readonly settings: { readonly current: Pick<Config, 'page'> };
   readonly accounts: Accounts;
   readonly auth: AuthSettings;
+  /** All routes of the server. */
+  readonly listRoutes: () => readonly Route[];
 }
 
 /** Signs browsers in and out. Programs use `/auth` and a token instead. */
-export function sessionRoutes({ accounts, auth, facts, settings }: SessionServices): readonly Route[] {
+export function sessionRoutes(services: SessionServices): readonly Route[] {
+  const { accounts, auth, facts, settings } = services;
   return adminRoutes(SESSION_API, {
     'GET /api/admin/welcome': {
       name: 'admin_welcome',
@@ -65,6 +69,7 @@ export function sessionRoutes({ accounts, auth, facts, settings }: SessionServic
         send({
           name: caller.name,
           role: caller.role,
+          operations: listOperations(caller, services),
           csrf_token: findCsrfToken(request, peer, caller, auth),
           must_set_password: caller.holder?.restriction === 'password_only',
           is_secure: peer.isSecure === true || peer.isControl,
@@ -83,6 +88,13 @@ export function sessionRoutes({ accounts, auth, facts, settings }: SessionServic
       },
     },
   });
+}
+
+/** By method and path, as in the API document. */
+function listOperations(caller: Caller, { auth, listRoutes }: SessionServices): readonly string[] {
+  return listRoutes()
+    .filter((route) => mayUse(caller, route, auth))
+    .flatMap(({ methods, paths }) => methods.map((method) => `${method} ${paths[0]}`));
 }
 
 /** Revokes the session that a new sign-in replaces: the browser forgets it, so it has no other use. */

@@ -10,7 +10,7 @@ export function settingsRoutes(settings: LiveSettings): readonly Route[] {
   return adminRoutes(SETTING_API, {
     'GET /api/admin/settings': {
       name: 'admin_settings',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The settings in force, and where each comes from',
       handle: async (_, send) => send(await list()),
     },

@@ -40,7 +40,7 @@ export function statusRoutes(services: StatusServices): readonly Route[] {
   return adminRoutes(STATUS_API, {
     'GET /api/admin/status': {
       name: 'admin_status',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The state of the server',
       handle: async (_, send) =>
         send({

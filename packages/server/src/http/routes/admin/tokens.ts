@@ -17,7 +17,7 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
   return adminRoutes(TOKEN_API, {
     'GET /api/admin/tokens': {
       name: 'admin_tokens',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The newest thousand tokens, without their values',
       handle: async (_, send) => send({ tokens: (await tokens.list(LIMITS.pageRows)).map(presentToken) }),
     },

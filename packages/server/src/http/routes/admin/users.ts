@@ -16,7 +16,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
   return adminRoutes(USER_API, {
     'GET /api/admin/users': {
       name: 'admin_users',
-      access: 'operator',
+      access: 'viewer',
       summary: 'The accounts and their roles',
       handle: async (_, send) => send({ users: (await accounts.list()).map(presentUser) }),
     },

@@ -34,7 +34,36 @@ describe('a session', () => {
     assert.match(cookie, /^berth=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
     const who = await app.get('/api/admin/session', { peer: FOREIGN, headers: { cookie: sent } });
     const own = { name: 'admin', role: 'admin', csrf_token: csrf, must_set_password: false };
-    assert.deepEqual(who.body, { ...own, is_secure: false });
+    const { operations, ...rest } = who.body;
+    assert.deepEqual(rest, { ...own, is_secure: false });
+    assert.ok((operations as string[]).includes('POST /api/v4/setKeys'));
+  });
+
+  test('says what its account may do, which the server allows', async (t) => {
+    const app = await openTestApp(t, { auth: { clients: 'required' } });
+    const allowed = async (role: 'user' | 'viewer') => {
+      const { token } = await app.accounts.tokens.create({ name: role, role, days: 1 }, 'test');
+      const headers = { authorization: `Bearer ${token}` };
+      const { body } = await app.get('/api/admin/session', { peer: FOREIGN, headers });
+      return body.operations as readonly string[];
+    };
+    const forAll = app.routes
+      .filter(({ access }) => access === 'public')
+      .flatMap(({ methods, paths }) => methods.map((method) => `${method} ${paths[0]}`));
+    const viewer = (await allowed('viewer')).filter((one) => !forAll.includes(one));
+    assert.deepEqual(
+      viewer.filter((one) => one.startsWith('POST')),
+      [
+        'POST /api/v4/setPassword',
+        'POST /api/admin/rules/check',
+        'POST /api/admin/rules/import',
+        'POST /api/admin/rules/try',
+        'POST /api/admin/session/end',
+      ],
+    );
+    assert.ok(viewer.includes('GET /api/admin/users'));
+    const user = await allowed('user');
+    assert.ok(user.includes('POST /api/v4/register') && !user.includes('GET /api/admin/status'));
   });
 
   test('over TLS does not count over plain HTTP, nor the other way round', async (t) => {
