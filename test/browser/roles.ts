@@ -6,7 +6,7 @@ export const ADMINISTRATORS_ONLY =
   /\b(?:add|remove|bar|create|revoke|set|forget|back up|check now|more actions)\b/i;
 export const NOT_FOR_VIEWERS = new RegExp(`${ADMINISTRATORS_ONLY.source}|\\b(?:release|recall)\\b`, 'i');
 
-/** Looks at places for controls with these words, and at the menu of ada's slot, which offers something else. */
+/** Looks for controls with these words at places, and in the menu of ada's slot, which offers others. */
 export async function expectNoControl(
   { page, go }: Opened,
   places: readonly string[],

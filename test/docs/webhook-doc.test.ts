@@ -8,8 +8,8 @@ import { type TestContext, test } from 'node:test';
 import { WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../packages/admin/src/words/settings.ts';
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { instant } from '../../packages/server/src/core/nouns/instant.ts';
-import { createHttpWebhooks } from '../../packages/server/src/webhooks/http-webhooks.ts';
-import { readWebhookSecret } from '../../packages/server/src/webhooks/open-webhooks.ts';
+import { createHttpWebhooks } from '../../packages/server/src/receivers/http-webhooks.ts';
+import { readWebhookSecret } from '../../packages/server/src/receivers/open-webhooks.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const PAGE = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
@@ -36,7 +36,7 @@ test('the receiver of the page accepts what is genuine and fresh, and nothing el
     const options = { url, secret, userAgent: 'Berth', timeoutMs: 10_000, signal, readWall };
     const event = { kind: 'server_started', version: '1' } as const;
     const webhooks = createHttpWebhooks({ ...options, present: () => ({ ...event }) });
-    return webhooks.send({ id: '1.0', licenseId: null, at: instant(0), event });
+    return webhooks.send([{ id: '1.0', licenseId: null, at: instant(0), event }]);
   };
   const refused = { kind: 'failed', reason: 'it answered with status 401', status: 401 };
   assert.deepEqual(await send('y'.repeat(32), 0), refused, 'another secret');

@@ -37,7 +37,7 @@ const ROOMS: Record<string, Room> = {
     imports: [
       'store',
       'cloud',
-      'webhooks',
+      'receivers',
       'cloud/read-file',
       'secrets',
       'core',
@@ -69,13 +69,13 @@ const ROOMS: Record<string, Room> = {
     imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
     why: 'it implements the port cloud/cloud.ts only',
   },
-  webhooks: {
+  receivers: {
     imports: ['core', 'protocol'],
     why: 'the port must not know who calls it nor what is behind it',
   },
-  'webhooks/http-webhooks': {
-    imports: ['webhooks', 'core', 'config', 'protocol'],
-    why: 'it implements the port webhooks/webhooks.ts only',
+  'receivers/adapters': {
+    imports: ['receivers', 'core', 'config', 'protocol'],
+    why: 'it implements the port receivers/event-receiver.ts only',
   },
   'cloud/read-file': {
     imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
@@ -125,7 +125,7 @@ function roomOf(path: string): string | undefined {
   const name = first.replace(/\.ts$/, '').replace(/^(?:settings?|parse-yaml)$/, 'config');
   if (rest.length === 0) return FILE_ROOMS.has(name) ? name : undefined;
   if (first === 'store') return storeRoom(rest);
-  if (first === 'webhooks') return rest[0] === 'webhooks.ts' ? 'webhooks' : 'webhooks/http-webhooks';
+  if (first === 'receivers') return rest[0] === 'event-receiver.ts' ? 'receivers' : 'receivers/adapters';
   if (first === 'cloud') return CLOUD_ROOMS.get(rest.join('/')) ?? 'cloud/http-cloud';
   return FOLDER_ROOMS.has(first) ? first : undefined;
 }

@@ -59,7 +59,7 @@ export async function writeRichHistory(store: Store, clock: ManualClock): Promis
   await store.execute({ kind: 'hand_on', product: 'cad' });
   await removeLicenses(store);
   await store.execute({ kind: 'sign_heads' });
-  await store.execute({ kind: 'set_webhook_cursor', position: { seq: 7, index: 2 } });
+  await store.execute({ kind: 'set_cursor', follower: 'webhook', position: { seq: 7, index: 2 } });
   await store.execute({ kind: 'rotate_grant_key', kid: 'k1', privateKey: 'p1', by: BY });
   const notice = { kind: 'cloud_held_to_nonces', fingerprint: 'a-cloud' } as const;
   await store.execute({ kind: 'note', notice });

@@ -1,7 +1,7 @@
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
+import type { Deliveries } from '../services/events/deliveries.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Notices } from '../services/events/notices.ts';
-import type { Webhooks } from '../services/events/webhooks.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createLoop, type Loop } from './loop.ts';
 
@@ -42,10 +42,10 @@ export function createNoticeRounds(notices: Pick<Notices, 'look'>, log: Log): Lo
   });
 }
 
-export function createDeliveries(webhooks: Webhooks, log: Log): Loop {
+export function createDeliveries(deliveries: Deliveries, log: Log): Loop {
   return createLoop({
     intervalMs: POLL_INTERVAL_MS,
-    work: () => webhooks.deliver(),
-    onError: (error) => log.debug({ error: String(error) }, 'a round of webhook deliveries failed'),
+    work: () => deliveries.deliver(),
+    onError: (error) => log.debug({ error: String(error) }, 'a round of deliveries failed'),
   });
 }

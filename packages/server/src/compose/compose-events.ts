@@ -8,6 +8,8 @@ import {
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { presentEvent } from '../http/reply/present-event.ts';
+import type { EventReceiver } from '../receivers/event-receiver.ts';
+import { openWebhooks, readWebhookSecret } from '../receivers/open-webhooks.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
@@ -17,8 +19,6 @@ import { Webhooks, type WebhookTarget } from '../services/events/webhooks.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { openWebhooks, readWebhookSecret } from '../webhooks/open-webhooks.ts';
-import type { WebhookReceiver } from '../webhooks/webhooks.ts';
 import type { Loops } from './compose-loops.ts';
 import type { ServerEnvironment } from './serve-options.ts';
 
@@ -68,7 +68,7 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   const findTarget = createTarget(store, options, cutOff.signal);
   const webhooks = new Webhooks({ store, findTarget, log, readMonotonicMs });
   const polls = createFeedPolls(feed, log);
-  const deliveries = createDeliveries(webhooks, log);
+  const deliveries = createDeliveries(webhooks.deliveries, log);
   return {
     feed,
     notices,
@@ -80,7 +80,7 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
         log.warn('webhooks.url is http: events can be read on the network');
       const target = await findTarget();
       requireTarget(target, options, log);
-      if (target.receiver !== null) await webhooks.begin();
+      if (target.receiver !== null) await webhooks.deliveries.begin();
       return { always, leading: [...leading, deliveries] };
     },
     wake() {
@@ -122,8 +122,7 @@ function createTarget(store: Store, options: EventOptions, signal: AbortSignal) 
     if (secret === null) throw new ConfigError(NO_SECRET);
     return secret;
   };
-  let last: { readonly url: string; readonly secret: string; readonly receiver: WebhookReceiver } | null =
-    null;
+  let last: { readonly url: string; readonly secret: string; readonly receiver: EventReceiver } | null = null;
   return async (): Promise<WebhookTarget> => {
     const { url, events: topics, secretFile } = settings.current.webhooks;
     if (url === '') return { isOn: false, receiver: null, topics, problem: null };

@@ -204,8 +204,8 @@ export function composeApp(
     ...composeGrants(store, cloud),
     metrics,
     doctor: composeDoctor({ settings, env: options.env }, environment.clock, {
-      ...events,
       ...keeping,
+      webhooks: events.webhooks.deliveries,
       store,
       cloudLink,
       version,

@@ -1,6 +1,6 @@
 import { exportKey } from './nouns/notice-key.ts';
 import { createAccount, removeAccount, setPassword, setRole } from './system/accounts.ts';
-import { setWebhookCursor, signHeads, thinAudit } from './system/audit.ts';
+import { setCursor, signHeads, thinAudit } from './system/audit.ts';
 import { bindHardware } from './system/bind-hardware.ts';
 import { acceptClock, resetClock } from './system/clock.ts';
 import { forgetUser } from './system/forget-user.ts';
@@ -56,7 +56,7 @@ const MODULES = {
   change_settings: changeSettings,
   note,
   restore_backup: restoreBackup,
-  set_webhook_cursor: setWebhookCursor,
+  set_cursor: setCursor,
   sign_heads: signHeads,
   thin_audit: thinAudit,
   forget_user: forgetUser,

@@ -3,7 +3,7 @@ import type { Token } from './access/token.ts';
 import type { HistoryStep } from './history/thinning.ts';
 import type { UsageEvent } from './history/usage-event.ts';
 import type { HeadsSigned, LicenseEvent, SystemEvent } from './nouns/audit-event.ts';
-import type { AuditPosition } from './nouns/audit-position.ts';
+import type { AuditPosition, Follower } from './nouns/audit-position.ts';
 import type { AuditSegment } from './nouns/audit-segment.ts';
 import type { Bar } from './nouns/bar.ts';
 import type { Meter } from './nouns/consumption.ts';
@@ -94,7 +94,7 @@ export type SystemChange = Readonly<
   | { kind: 'remove_setting'; name: string }
   | { kind: 'put_notice'; key: NoticeKey; value: number }
   | { kind: 'remove_notice'; key: NoticeKey }
-  | { kind: 'set_webhook_cursor'; position: AuditPosition }
+  | { kind: 'set_cursor'; follower: Follower; position: AuditPosition }
   | { kind: 'set_hardware_id'; hardwareId: string }
   /** The license stays the same; only how it is tied to this server has changed. */
   | { kind: 'put_tie'; license: License }

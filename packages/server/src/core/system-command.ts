@@ -1,7 +1,7 @@
 import type { Role } from './access/role.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { NoticeEvent, SystemEventOf } from './nouns/audit-event.ts';
-import type { AuditPosition } from './nouns/audit-position.ts';
+import type { AuditPosition, Follower } from './nouns/audit-position.ts';
 import type { Bar } from './nouns/bar.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
@@ -37,7 +37,7 @@ export type SystemCommand =
   | ChangeSettings
   | Note
   | RestoreBackup
-  | SetWebhookCursor
+  | SetCursor
   | SignHeads
   | ThinAudit
   | ForgetUser;
@@ -297,9 +297,10 @@ export interface RestoreBackup {
   readonly givenBack: readonly License[];
 }
 
-/** Everything up to this event was delivered to the webhook, or does not concern it. */
-export interface SetWebhookCursor {
-  readonly kind: 'set_webhook_cursor';
+/** Everything up to this event was delivered to a follower, or does not concern it. */
+export interface SetCursor {
+  readonly kind: 'set_cursor';
+  readonly follower: Follower;
   readonly position: AuditPosition;
   /** Has no effect if there is a cursor already: another server may have begun to deliver. */
   readonly isFirst?: boolean;

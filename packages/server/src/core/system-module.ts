@@ -5,7 +5,7 @@ import type { ClockJump } from './clock/clock.ts';
 import type { RestoreView } from './clock/decide-restore.ts';
 import type { SystemDecision } from './decision.ts';
 import type { HeadsSigned } from './nouns/audit-event.ts';
-import type { AuditPosition } from './nouns/audit-position.ts';
+import type { AuditPosition, Follower } from './nouns/audit-position.ts';
 import type { AuditSegment } from './nouns/audit-segment.ts';
 import type { GrantKey } from './nouns/grant-key.ts';
 import type { Instant } from './nouns/instant.ts';
@@ -38,6 +38,7 @@ export interface SystemNeeds {
   readonly account?: string | null;
   readonly token?: TokenKey;
   readonly notice?: NoticeKey;
+  readonly cursor?: Follower;
   readonly settings?: true;
   readonly rulesText?: true;
   readonly masterKey?: true;
@@ -63,8 +64,6 @@ export interface SystemFacts {
   readonly testClockMs: number | null;
   /** The hardware id of the machine that the server last ran on; `null`: it never ran. */
   readonly hardwareId: string | null;
-  /** The last event that was delivered to the webhook; `null`: there never was one. */
-  readonly webhookCursor: AuditPosition | null;
   /** The rules in force. */
   readonly rules: Rules;
   /** As written; `null`: there have never been any. */
@@ -75,6 +74,8 @@ export interface SystemFacts {
   readonly token: Token | null;
   /** The value in the last notice for this key; `null` if none was sent. */
   readonly notedValue: number | null;
+  /** The last event that was delivered to the follower; `null`: there never was one. */
+  readonly cursor: AuditPosition | null;
   /** Those in the store. */
   readonly settings: readonly StoredSetting[];
   /** Of the master key that seals the store. */

@@ -4,7 +4,7 @@ import type { OneTimePassword } from '../core/access/one-time-password.ts';
 import type { Role } from '../core/access/role.ts';
 import type { Token } from '../core/access/token.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
-import type { AuditPosition } from '../core/nouns/audit-position.ts';
+import type { AuditPosition, Follower } from '../core/nouns/audit-position.ts';
 import type { ConsumptionTotals } from '../core/nouns/consumption.ts';
 import type { GrantKey } from '../core/nouns/grant-key.ts';
 import type { Instant } from '../core/nouns/instant.ts';
@@ -32,7 +32,7 @@ export type Query =
   | { readonly kind: 'find_token'; readonly tokenHash: string }
   | ListTokens
   | { readonly kind: 'is_set_up' }
-  | { readonly kind: 'find_webhook_cursor' }
+  | { readonly kind: 'find_cursor'; readonly follower: Follower }
   | { readonly kind: 'find_notice'; readonly key: NoticeKey }
   | { readonly kind: 'list_notices'; readonly of: NoticeKey['kind'] }
   | { readonly kind: 'list_untidy' }
@@ -154,8 +154,8 @@ export interface Answers extends HistoryAnswers {
   list_tokens: readonly TokenRecord[];
   /** Whether an administrator has ever set a password. */
   is_set_up: boolean;
-  /** How far the webhook has got; `null`: there never was one. */
-  find_webhook_cursor: AuditPosition | null;
+  /** How far a follower has got; `null`: there never was one. */
+  find_cursor: AuditPosition | null;
   /** The value stored under this name; `null`: none. */
   find_notice: number | null;
   /** The subjects that already got this notice. */

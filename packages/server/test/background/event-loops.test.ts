@@ -6,8 +6,8 @@ import {
   createFeedPolls,
   createNoticeRounds,
 } from '../../src/background/event-loops.ts';
+import type { Deliveries } from '../../src/services/events/deliveries.ts';
 import type { EventFeed } from '../../src/services/events/event-feed.ts';
-import type { Webhooks } from '../../src/services/events/webhooks.ts';
 import { createQuietLog } from '../../src/telemetry/log.ts';
 
 test('each loop has its own interval', async (t) => {
@@ -23,7 +23,7 @@ test('each loop has its own interval', async (t) => {
     createFeedPolls(feed, log),
     createFeedBeats(feed, log),
     createNoticeRounds({ look: count('look') }, log),
-    createDeliveries({ deliver: count('deliver') } as unknown as Webhooks, log),
+    createDeliveries({ deliver: count('deliver') } as unknown as Deliveries, log),
   ];
   for (const loop of loops) loop.start();
   for (let step = 0; step < 120; step++) {

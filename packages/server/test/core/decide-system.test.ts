@@ -66,7 +66,7 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
     event: { kind: 'backup_restored', madeAt: NOW, madeBy: '1', replacedAt: null, by },
     givenBack: [],
   },
-  set_webhook_cursor: { kind: 'set_webhook_cursor', position: { seq: 1, index: 0 } },
+  set_cursor: { kind: 'set_cursor', follower: 'webhook', position: { seq: 1, index: 0 } },
   sign_heads: { kind: 'sign_heads' },
   thin_audit: { kind: 'thin_audit', before: NOW, chain: null, by },
   forget_user: { kind: 'forget_user', user: 'bob', by },
@@ -79,13 +79,13 @@ const EVERYTHING: SystemFacts = {
   usageSequence: 3,
   testClockMs: null,
   hardwareId: 'elsewhere',
-  webhookCursor: null,
   rules: NO_RULES,
   rulesText: null,
   account: ACCOUNT,
   administrators: 2,
   token: null,
   notedValue: null,
+  cursor: null,
   settings: [],
   masterKeyFingerprint: 'old',
   grantKeys: [{ kid: 'k1', privateKey: 'p', createdAt: NOW, endsAt: null }],
@@ -97,20 +97,14 @@ const EVERYTHING: SystemFacts = {
   namedRecords: 2,
 };
 
-const FREE: readonly string[] = [
-  'isSetUp',
-  'usageSequence',
-  'testClockMs',
-  'hardwareId',
-  'webhookCursor',
-  'rules',
-];
+const FREE: readonly string[] = ['isSetUp', 'usageSequence', 'testClockMs', 'hardwareId', 'rules'];
 
 /** What a store loads for a need. */
 const LOADED: { readonly [N in keyof SystemNeeds]-?: readonly (keyof SystemFacts)[] } = {
   account: ['account', 'administrators'],
   token: ['token'],
   notice: ['notedValue'],
+  cursor: ['cursor'],
   settings: ['settings'],
   masterKey: ['masterKeyFingerprint'],
   grantKeys: ['grantKeys'],

@@ -31,3 +31,6 @@ export function isAfter(a: AuditPosition, b: AuditPosition): boolean {
 export function linkBefore({ seq, index }: AuditPosition): number {
   return index === LAST ? seq : seq - 1;
 }
+
+/** Those that are told what the log records, each at its own pace. */
+export type Follower = 'webhook' | 'syslog' | 'file';

@@ -2,7 +2,7 @@ import { unchanged } from '../decision.ts';
 import { isAfter } from '../nouns/audit-position.ts';
 import { type Instant, say } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import type { SetWebhookCursor, SignHeads, ThinAudit } from '../system-command.ts';
+import type { SetCursor, SignHeads, ThinAudit } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule, type ThinnableChain } from '../system-module.ts';
 
 /** Signs the heads of all chains as they stood before this commit. The event is the signature. */
@@ -65,14 +65,15 @@ function refuseThinning(
 }
 
 /** Never moves back: a former leader may be late, and others have passed what it has delivered. */
-export const setWebhookCursor = {
-  ...ON_SERVER,
+export const setCursor = {
+  scope: 'server',
+  needs: ({ follower }) => ({ cursor: follower }),
 
-  decide({ position, isFirst = false }, { webhookCursor }: Pick<SystemFacts, 'webhookCursor'>) {
-    if (webhookCursor !== null && (isFirst || !isAfter(position, webhookCursor))) return unchanged();
+  decide({ follower, position, isFirst = false }, { cursor }: Pick<SystemFacts, 'cursor'>) {
+    if (cursor !== null && (isFirst || !isAfter(position, cursor))) return unchanged();
     return {
       ...unchanged({ kind: 'done', count: 1 }),
-      changes: [{ kind: 'set_webhook_cursor', position }],
+      changes: [{ kind: 'set_cursor', follower, position }],
     };
   },
-} satisfies SystemModule<SetWebhookCursor>;
+} satisfies SystemModule<SetCursor>;

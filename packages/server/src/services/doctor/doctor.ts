@@ -21,7 +21,7 @@ import type { Backups } from '../backups/backups.ts';
 import { findDiskSpace } from '../backups/disk-space.ts';
 import { CertificateError, loadFiles } from '../certificates/certificate-files.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
-import type { Webhooks } from '../events/webhooks.ts';
+import type { Deliveries } from '../events/deliveries.ts';
 import { listDoubts } from '../grants/certificate-doubts.ts';
 import type { FindUncertified } from '../grants/coverage.ts';
 import { openRulesFile, RulesError, readRules } from '../rules/rules-file.ts';
@@ -48,7 +48,7 @@ export interface DoctorOptions {
 export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'knownSchema'> {
   readonly store: Store;
   readonly cloudLink: Pick<CloudLink, 'describe' | 'probe'>;
-  readonly webhooks: Pick<Webhooks, 'describe'>;
+  readonly webhooks: Pick<Deliveries, 'describe'>;
   readonly backups: Pick<Backups, 'describe'>;
   readonly findUncertified: FindUncertified;
 }

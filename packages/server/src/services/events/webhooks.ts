@@ -1,131 +1,52 @@
 import { randomBytes } from 'node:crypto';
 import { RequestError } from '@berth/protocol/request-error';
-import { backOffMs } from '../../core/back-off.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
-import {
-  type AuditPosition,
-  endOfLink,
-  eventId,
-  isAfter,
-  linkBefore,
-} from '../../core/nouns/audit-position.ts';
-import { DAY_MS, type Instant, MINUTE_MS, plus, SECOND_MS } from '../../core/nouns/instant.ts';
+import { DAY_MS } from '../../core/nouns/instant.ts';
 import { WEBHOOK_TOPICS, type WebhookTopic } from '../../core/nouns/webhook-topics.ts';
 import { secretFingerprint } from '../../secrets/seal.ts';
-import type { AuditLink } from '../../store/query.ts';
-import type { Store } from '../../store/store.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Delivery, WebhookEvent, WebhookReceiver } from '../../webhooks/webhooks.ts';
+import { Deliveries, type DeliveryOptions, type DeliveryTarget, type TestResult } from './deliveries.ts';
 
-interface WebhookStatus {
-  /** `untried`: nothing has been sent since the start. */
-  readonly state: 'off' | 'no_secret' | 'untried' | 'ok' | 'failing';
-  readonly deliveredAt: Instant | null;
-  /** Since when the receiver fails. */
-  readonly failingAt: Instant | null;
-  readonly error: string | null;
-  /** Undelivered events, counted up to a thousand. */
-  readonly waiting: number;
-  /** Since the start. */
-  readonly delivered: number;
-  readonly dropped: number;
-}
-
-export interface WebhookTarget {
-  /** Whether a receiver is configured. */
-  readonly isOn: boolean;
-  /** `null` if there is none, or if it cannot be used. */
-  readonly receiver: WebhookReceiver | null;
+export interface WebhookTarget extends Omit<DeliveryTarget, 'kinds'> {
   readonly topics: readonly WebhookTopic[];
-  /** Why there is no secret to sign events for the configured receiver with. */
-  readonly problem: string | null;
 }
 
-/** What became of a test event. */
-interface WebhookTestResult {
-  readonly delivered: boolean;
-  /** Of the answer; `null`: there was none. */
-  readonly status: number | null;
-  readonly durationMs: number;
-  /** What went wrong, in a sentence. */
-  readonly error: string | null;
-}
-
-export interface WebhookOptions {
-  readonly store: Store;
+export interface WebhookOptions extends Pick<DeliveryOptions, 'store' | 'log' | 'readMonotonicMs'> {
   /** Where to send events, by the settings in force now. */
   readonly findTarget: () => Promise<WebhookTarget>;
-  readonly log: Log;
-  readonly readMonotonicMs: () => number;
 }
 
 const SECRET_BYTES = 32;
 
-/** More are not counted. */
-const MAX_WAITING = 1000;
-const PAGE_LINKS = 500;
-
 /** When an event is dropped after it happened. */
 const GIVE_UP_MS = DAY_MS;
 
-/** How long a receiver that took nothing is left alone. */
-export const BACK_OFF = { firstMs: SECOND_MS, longestMs: 5 * MINUTE_MS };
-
-interface Waiting extends WebhookEvent {
-  readonly position: AuditPosition;
-}
-
-interface Page {
-  readonly events: readonly Waiting[];
-  readonly end: AuditPosition;
-  /** There may be more. */
-  readonly isFull: boolean;
-}
-
-/**
- * Delivers some events to a receiver, each at least once and in order. It follows the audit log by a stored
- * cursor, so that no request waits for it and a restart or crash loses nothing. While the receiver rejects
- * one event, the others wait; an event is dropped a day after it happened.
- */
+/** Some events, sent to a URL and signed. */
 export class Webhooks {
+  readonly deliveries: Deliveries;
   readonly #options: WebhookOptions;
-  #target: WebhookTarget = NO_TARGET;
-  #kinds: ReadonlySet<string> = new Set();
-  #hasBegun = false;
-  /** Everything up to here was delivered, dropped or not meant for the receiver. */
-  #position: AuditPosition | null = null;
-  /** The stored cursor, as it was last read or written. */
-  #saved: AuditPosition | null = null;
-  /** The last event that was delivered or dropped is not in the stored cursor yet. */
-  #isUnsaved = false;
-  #firstTry: { readonly id: string; readonly atMs: number } | null = null;
-  #failures = 0;
-  #nextTryMs = 0;
-  #failing: Pick<WebhookStatus, 'failingAt' | 'error'> = WELL;
-  #deliveredAt: Instant | null = null;
-  #delivered = 0;
-  #dropped = 0;
-  #dropReason = '';
 
   constructor(options: WebhookOptions) {
     this.#options = options;
+    this.deliveries = new Deliveries({
+      ...options,
+      follower: 'webhook',
+      called: 'the webhook receiver',
+      giveUpMs: GIVE_UP_MS,
+      findTarget: async () => {
+        const { topics, ...target } = await options.findTarget();
+        return {
+          ...target,
+          kinds: new Set(topics.flatMap((topic): readonly string[] => WEBHOOK_TOPICS[topic])),
+        };
+      },
+    });
   }
 
   /** Sends an event to see whether it arrives, which the status tells. Events that wait are not affected. */
-  async test(by: Actor): Promise<WebhookTestResult> {
-    const { store, readMonotonicMs } = this.#options;
-    const { isOn, receiver, problem } = await this.#findTarget();
+  async test(by: Actor): Promise<TestResult> {
+    const { isOn, receiver, problem } = await this.#options.findTarget();
     if (receiver === null) throw new RequestError('webhook_not_set', problem ?? (isOn ? UNKNOWN : NOT_SET));
-    const [{ now }, startedMs] = [await store.keepClock(), readMonotonicMs()];
-    const event = { kind: 'webhook_test', by } as const;
-    const delivery = await receiver.send({ id: `test-${now}`, licenseId: null, at: now, event });
-    this.#noteTest(delivery, now);
-    return {
-      delivered: delivery.kind === 'delivered',
-      status: 'status' in delivery ? delivery.status : null,
-      durationMs: Math.round(readMonotonicMs() - startedMs),
-      error: explainDelivery(delivery),
-    };
+    return this.deliveries.test(receiver, by);
   }
 
   /** A secret from the environment or a file counts before this one. */
@@ -135,242 +56,7 @@ export class Webhooks {
     await this.#options.store.execute({ kind: 'set_webhook_secret', secret, fingerprint, by });
     return secret;
   }
-
-  /** The target by the settings in force. A new receiver starts without the failures of the last one. */
-  async #findTarget(): Promise<WebhookTarget> {
-    const target = await this.#options.findTarget();
-    if (target.receiver !== this.#target.receiver) this.#forgetFailures();
-    this.#target = target;
-    this.#kinds = new Set(target.topics.flatMap((topic) => WEBHOOK_TOPICS[topic] as readonly string[]));
-    return target;
-  }
-
-  /** A new receiver gets new events only. */
-  async begin(): Promise<void> {
-    const { store } = this.#options;
-    this.#hasBegun = true;
-    if ((await store.read({ kind: 'find_webhook_cursor' })) !== null) return;
-    const [newest] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
-    const position = endOfLink(newest?.seq ?? 0);
-    await store.execute({ kind: 'set_webhook_cursor', position, isFirst: true });
-  }
-
-  /** Reads the log and sends what is due, while this server is the leader. */
-  async deliver(): Promise<void> {
-    const { receiver } = await this.#findTarget();
-    if (receiver === null) return;
-    if (!this.#hasBegun) await this.begin();
-    const droppedBefore = this.#dropped;
-    try {
-      await this.#deliverAll(receiver);
-    } finally {
-      if (this.#dropped > droppedBefore) this.#logDrops(this.#dropped - droppedBefore);
-    }
-  }
-
-  async #deliverAll(receiver: WebhookReceiver): Promise<void> {
-    const saved = await this.#findCursor();
-    if (saved === null) return;
-    let readNow: (() => Instant) | null = null;
-    for (;;) {
-      const page = await this.#readPage(this.#position ?? saved);
-      if (page.events.length > 0) readNow ??= await this.#startClock();
-      for (const event of page.events)
-        if (!(await this.#deliverOne(event, receiver, readNow as () => Instant))) return this.#save();
-      this.#position = page.end;
-      // Now and then even without deliveries, so that a start has less to read.
-      if (page.end.seq - saved.seq >= PAGE_LINKS) this.#isUnsaved = true;
-      await this.#save();
-      if (!page.isFull) return;
-    }
-  }
-
-  /** Asked once per round, which may have a thousand events. */
-  async #startClock(): Promise<() => Instant> {
-    const { store, readMonotonicMs } = this.#options;
-    const [{ now }, askedMs] = [await store.keepClock(), readMonotonicMs()];
-    return () => plus(now, Math.floor(readMonotonicMs() - askedMs));
-  }
-
-  async describe(): Promise<WebhookStatus> {
-    const { isOn, problem } = await this.#findTarget();
-    return {
-      state: this.#stateOf(),
-      deliveredAt: this.#deliveredAt,
-      ...this.#failing,
-      ...(problem === null ? {} : { error: problem }),
-      waiting: !isOn ? 0 : await this.#countWaiting(),
-      delivered: this.#delivered,
-      dropped: this.#dropped,
-    };
-  }
-
-  #stateOf(): WebhookStatus['state'] {
-    const { isOn, problem } = this.#target;
-    if (!isOn) return 'off';
-    if (problem !== null) return 'no_secret';
-    if (this.#failing.failingAt !== null) return 'failing';
-    return this.#deliveredAt === null ? 'untried' : 'ok';
-  }
-
-  /** Whether to continue with the next event at once. */
-  async #deliverOne(head: Waiting, receiver: WebhookReceiver, readNow: () => Instant): Promise<boolean> {
-    const { store, readMonotonicMs } = this.#options;
-    // The last events may be delivered twice; the new leader continues with the rest.
-    if (!store.isLeader()) return false;
-    if (this.#isTooOld(head, readNow())) return this.#drop(head, 'it did not accept them within a day');
-    if (readMonotonicMs() < this.#nextTryMs) return false;
-    // While the disk fails, deliveries cannot be recorded, and the same events would be sent repeatedly.
-    await this.#save();
-    if (this.#firstTry?.id !== head.id) this.#firstTry = { id: head.id, atMs: readMonotonicMs() };
-    const delivery = await receiver.send(head);
-    switch (delivery.kind) {
-      case 'delivered':
-        this.#noteDelivered(head, readNow());
-        return true;
-      case 'gone':
-        this.#noteTaken();
-        return this.#drop(head, 'it refused them permanently (410)');
-      case 'failed':
-        this.#noteFailure(delivery.reason, readNow());
-        return false;
-      case 'stopping':
-        return false;
-    }
-  }
-
-  /** The server's time may have been set back, so a monotonic clock decides, too. */
-  #isTooOld({ id, at }: Waiting, now: Instant): boolean {
-    const triedMs = this.#firstTry?.id === id ? this.#options.readMonotonicMs() - this.#firstTry.atMs : 0;
-    return now >= at + GIVE_UP_MS || triedMs >= GIVE_UP_MS;
-  }
-
-  #settle({ position }: Waiting): void {
-    this.#position = position;
-    this.#isUnsaved = true;
-  }
-
-  #drop(event: Waiting, reason: string): true {
-    this.#settle(event);
-    this.#dropped += 1;
-    this.#dropReason = reason;
-    return true;
-  }
-
-  #noteDelivered(event: Waiting, now: Instant): void {
-    this.#settle(event);
-    this.#delivered += 1;
-    this.#deliveredAt = now;
-    this.#noteTaken();
-  }
-
-  /** What became of events that wait says more. */
-  #noteTest(delivery: Delivery, now: Instant): void {
-    const isDelivered = delivery.kind === 'delivered';
-    if (isDelivered) {
-      this.#delivered += 1;
-      this.#deliveredAt = now;
-    }
-    if (this.#failures > 0) return;
-    if (isDelivered) this.#failing = WELL;
-    if (delivery.kind === 'failed') {
-      this.#failing = { failingAt: this.#failing.failingAt ?? now, error: delivery.reason };
-    }
-  }
-
-  #noteTaken(): void {
-    if (this.#failures > 0) this.#options.log.info('the webhook receiver answers again');
-    this.#forgetFailures();
-  }
-
-  #forgetFailures(): void {
-    this.#failures = 0;
-    this.#nextTryMs = 0;
-    this.#failing = WELL;
-  }
-
-  #noteFailure(reason: string, now: Instant): void {
-    const { log, readMonotonicMs } = this.#options;
-    if (this.#failures === 0)
-      log.warn({ reason }, 'the webhook receiver does not accept events; they are kept');
-    this.#failures += 1;
-    this.#nextTryMs = readMonotonicMs() + backOffMs(this.#failures, BACK_OFF, Math.random());
-    this.#failing = { failingAt: this.#failing.failingAt ?? now, error: reason };
-  }
-
-  #logDrops(count: number): void {
-    const facts = { dropped: count, reason: this.#dropReason };
-    this.#options.log.warn(facts, 'events for the webhook receiver were dropped');
-  }
-
-  /**
-   * The stored cursor. Another server may have moved it beyond this one's position. It only goes back if the
-   * database was replaced by a standby that was behind, which counts the events anew from there.
-   */
-  async #findCursor(): Promise<AuditPosition | null> {
-    const saved = await this.#options.store.read({ kind: 'find_webhook_cursor' });
-    if (saved !== null) {
-      const isSetBack = this.#saved !== null && isAfter(this.#saved, saved);
-      if (isSetBack || this.#position === null || isAfter(saved, this.#position)) {
-        this.#position = saved;
-        this.#isUnsaved = false;
-      }
-    }
-    this.#saved = saved;
-    return saved;
-  }
-
-  async #countWaiting(): Promise<number> {
-    const saved = await this.#findCursor();
-    let count = 0;
-    for (let at = this.#position; saved !== null && at !== null && count < MAX_WAITING; ) {
-      const { events, end, isFull } = await this.#readPage(at);
-      count += events.length;
-      at = isFull ? end : null;
-    }
-    return count;
-  }
-
-  async #readPage(after: AuditPosition): Promise<Page> {
-    const scope = { chain: null, before: null, limit: PAGE_LINKS };
-    const links = await this.#options.store.read({ kind: 'list_audit', ...scope, after: linkBefore(after) });
-    const events = links.flatMap((link) => this.#pick(link, after));
-    return { events, end: endOfLink(links.at(-1)?.seq ?? after.seq), isFull: links.length >= PAGE_LINKS };
-  }
-
-  #pick({ seq, chain, at, events }: AuditLink, after: AuditPosition): readonly Waiting[] {
-    const licenseId = chain === 0 ? null : chain;
-    return events
-      .map((event, index) => ({ event, position: { seq, index } }))
-      .filter(({ event, position }) => this.#kinds.has(event.kind) && isAfter(position, after))
-      .map(({ event, position }) => ({ id: eventId(position), licenseId, at, event, position }));
-  }
-
-  async #save(): Promise<void> {
-    const position = this.#position;
-    if (!this.#isUnsaved || position === null) return;
-    await this.#options.store.execute({ kind: 'set_webhook_cursor', position });
-    this.#saved = position;
-    this.#isUnsaved = false;
-  }
 }
 
 const NOT_SET = 'No webhook is set. Set "webhooks.url" first.';
 const UNKNOWN = 'This command does not know the secret of the webhook. Start the server first.';
-
-const NO_TARGET: WebhookTarget = { isOn: false, receiver: null, topics: [], problem: null };
-
-function explainDelivery(delivery: Delivery): string | null {
-  switch (delivery.kind) {
-    case 'delivered':
-      return null;
-    case 'gone':
-      return 'The receiver answered with status 410: it takes no events any more.';
-    case 'failed':
-      return `The test event was not delivered: ${delivery.reason.replace(/^it /, 'the receiver ')}.`;
-    case 'stopping':
-      return 'The server is stopping.';
-  }
-}
-
-const WELL = { failingAt: null, error: null } as const;

@@ -182,9 +182,11 @@ const QUERIES = {
       {},
       ([row]: readonly ServerRow[]) => (row?.set_up_at ?? null) !== null,
     ),
-  find_webhook_cursor: () =>
-    prepareQuery('SELECT webhook_seq, webhook_index FROM server', {}, ([row]: readonly ServerRow[]) =>
-      cursorFromRow(row),
+  find_cursor: ({ follower }) =>
+    prepareQuery(
+      'SELECT * FROM follower WHERE name = :follower',
+      { follower },
+      ([row]: readonly RowOf<'follower'>[]) => cursorFromRow(row),
     ),
   find_rules: () => ({
     statements: [FIND_RULES, LIST_BARS].map((sql) => ({ sql, values: {} })),

@@ -55,11 +55,8 @@ export function settingFromRow(row: RowOf<'setting'>): StoredSetting {
   return { name, value: JSON.parse(value) as SettingValue, changedBy, changedAt };
 }
 
-export function cursorFromRow(
-  server: Pick<ServerRow, 'webhook_seq' | 'webhook_index'> | undefined,
-): AuditPosition | null {
-  if (server === undefined || server.webhook_seq === null) return null;
-  return { seq: server.webhook_seq, index: server.webhook_index ?? 0 };
+export function cursorFromRow(row: RowOf<'follower'> | undefined): AuditPosition | null {
+  return row === undefined ? null : { seq: row.seq, index: row.place };
 }
 
 export interface StoreRow extends Pick<ServerRow, 'identity' | 'hardware_id' | 'test_clock_ms'> {

@@ -176,7 +176,6 @@ export const STATEMENTS = {
     saveHardwareId: 'UPDATE server SET hardware_id = ? WHERE id = 1',
     setTestClock: 'UPDATE server SET test_clock_ms = ? WHERE id = 1',
     setUsageSequence: 'UPDATE server SET usage_sequence = ? WHERE id = 1',
-    setWebhookCursor: 'UPDATE server SET webhook_seq = ?, webhook_index = ? WHERE id = 1',
     endSetup: 'UPDATE server SET set_up_at = coalesce(set_up_at, ?) WHERE id = 1',
   }),
 

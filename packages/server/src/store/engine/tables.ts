@@ -72,8 +72,6 @@ export const TABLES = {
       hardware_id: text.orNull,
       usage_sequence: number,
       set_up_at: time.orNull,
-      webhook_seq: number.orNull,
-      webhook_index: number.orNull,
       ignores_case: number,
       test_clock_ms: number.orNull,
     },
@@ -228,6 +226,7 @@ export const TABLES = {
     columns: { name: text, value: text, changed_by: text, changed_at: time },
     key: ['name'],
   },
+  follower: { columns: { name: text, seq: number, place: number }, key: ['name'] },
   notice: { columns: { kind: text, subject: text, value: number }, key: ['kind', 'subject'] },
   history_slot: {
     columns: {

@@ -81,18 +81,20 @@ export function noticeCases(again: 'restart' | 'crash') {
 /** Reading on from a position in the log. */
 function cursorCases(again: 'restart' | 'crash') {
   return {
-    'the cursor of the webhook is stored': async (exam: ExamStore) => {
-      const find = () => exam.store.read({ kind: 'find_webhook_cursor' });
+    'the cursor of a follower is stored': async (exam: ExamStore) => {
+      const follower = 'webhook';
+      const find = () => exam.store.read({ kind: 'find_cursor', follower });
       assert.equal(await find(), null);
       for (const position of [{ seq: 3, index: 1 }, endOfLink(7)]) {
-        await exam.execute({ kind: 'set_webhook_cursor', position });
+        await exam.execute({ kind: 'set_cursor', follower, position });
         await exam[again]();
         assert.deepEqual(await find(), position);
       }
-      await exam.execute({ kind: 'set_webhook_cursor', position: { seq: 7, index: 2 } });
+      await exam.execute({ kind: 'set_cursor', follower, position: { seq: 7, index: 2 } });
       assert.deepEqual(await find(), endOfLink(7), 'who is late puts nothing back');
-      await exam.execute({ kind: 'set_webhook_cursor', position: endOfLink(9), isFirst: true });
+      await exam.execute({ kind: 'set_cursor', follower, position: endOfLink(9), isFirst: true });
       assert.deepEqual(await find(), endOfLink(7), 'who begins skips nothing');
+      assert.equal(await exam.store.read({ kind: 'find_cursor', follower: 'syslog' }), null);
       assert.deepEqual(await exam.listEvents('system'), []);
     },
     'the log can be read from any link': async (exam: ExamStore) => {

@@ -57,7 +57,7 @@ export function statusRoutes(services: StatusServices): readonly Route[] {
           identity_key: await audit.readKeyFingerprint(),
           ...(await presentKeys(services)),
           cloud: toWire(await cloudLink.describe()),
-          webhooks: toWire(await webhooks.describe()),
+          webhooks: toWire(await webhooks.deliveries.describe()),
           backup: toWire(await backups.describe()),
           clock: await describeClock(oversight),
         }),

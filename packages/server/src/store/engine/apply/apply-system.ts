@@ -66,8 +66,8 @@ const APPLY: Appliers<Batch, SystemChange> = {
   remove_notice({ statements }, { key }) {
     statements.notice.remove(key);
   },
-  set_webhook_cursor({ statements }, { position }) {
-    statements.setWebhookCursor.run(position.seq, position.index);
+  set_cursor({ statements }, { follower, position: { seq, index } }) {
+    statements.follower.put({ name: follower, seq, place: index });
   },
   put_secret(target, { name, secret }) {
     putSecret(target, name, Buffer.from(secret, 'utf8'));

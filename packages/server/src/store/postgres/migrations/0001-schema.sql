@@ -9,10 +9,8 @@
 -- the server up any more. `audit_anchor`, here and of each license, is the MAC of how many links its chain has and
 -- of its head: with one for all chains, all licenses would wait for each other. `audit_chains` vouches for which
 -- chains there are. All are empty only until the store is opened. `audit_signed_links`: how many links there were
--- when the heads were last signed.  `webhook_seq`, `webhook_index`: the event up to which the webhook was told, by
--- its link and its place there. NULL: there never was a webhook. `ignores_case`: users that differ only in case are
--- one, and `user` is folded everywhere. `test_clock_ms`: how far the time is ahead of the wall clock in a store for
--- tests. NULL: it is none.
+-- when the heads were last signed. `ignores_case`: users that differ only in case are one, and `user` is folded
+-- everywhere. `test_clock_ms`: how far the time is ahead of the wall clock in a store for tests. NULL: it is none.
 CREATE TABLE server (
   id BIGINT PRIMARY KEY CHECK (id = 1),
   identity TEXT COLLATE "C" NOT NULL,
@@ -28,8 +26,6 @@ CREATE TABLE server (
   audit_anchor BYTEA,
   audit_chains BYTEA,
   audit_signed_links BIGINT,
-  webhook_seq BIGINT,
-  webhook_index BIGINT,
   ignores_case BIGINT NOT NULL DEFAULT 0,
   test_clock_ms BIGINT
 );
@@ -360,6 +356,13 @@ CREATE TABLE setting (
   value TEXT COLLATE "C" NOT NULL,
   changed_by TEXT COLLATE "C" NOT NULL,
   changed_at BIGINT NOT NULL
+);
+
+-- The event up to which each follower of the audit log was told, by its link and its place there.
+CREATE TABLE follower (
+  name TEXT COLLATE "C" PRIMARY KEY,
+  seq BIGINT NOT NULL,
+  place BIGINT NOT NULL
 );
 
 -- What was told once and is not told again: of a license the end of its term, of an outage since when.

@@ -39,7 +39,7 @@ const QUICK: readonly Query['kind'][] = [
   'find_account',
   'find_token',
   'is_set_up',
-  'find_webhook_cursor',
+  'find_cursor',
   'find_notice',
   'find_rules',
   'list_settings',

@@ -3,10 +3,9 @@
 -- what was consumed. `set_up_at`: when an administrator first had a password of their own; from then on nobody sets
 -- the server up any more. `audit_anchor` vouches for all chains at once: the MAC of how many links were ever
 -- written and of the heads of all chains. It is empty only until the store is opened. `audit_signed_links`: how
--- many links there were when the heads were last signed.  `webhook_seq`, `webhook_index`: the event up to
--- which the webhook was told, by its link and its place there. NULL: there never was a webhook. `ignores_case`:
--- users that differ only in case are one, and `user` is folded everywhere. `test_clock_ms`: how far the time is ahead
--- of the wall clock in a store for tests. NULL: it is none.
+-- many links there were when the heads were last signed. `ignores_case`: users that differ only in case are one, and
+-- `user` is folded everywhere. `test_clock_ms`: how far the time is ahead of the wall clock in a store for tests.
+-- NULL: it is none.
 CREATE TABLE server (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   identity TEXT NOT NULL,
@@ -18,8 +17,6 @@ CREATE TABLE server (
   set_up_at INTEGER,
   audit_anchor BLOB,
   audit_signed_links INTEGER,
-  webhook_seq INTEGER,
-  webhook_index INTEGER,
   ignores_case INTEGER NOT NULL DEFAULT 0,
   test_clock_ms INTEGER
 ) STRICT;
@@ -297,6 +294,13 @@ CREATE TABLE setting (
   value TEXT NOT NULL,
   changed_by TEXT NOT NULL,
   changed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The event up to which each follower of the audit log was told, by its link and its place there.
+CREATE TABLE follower (
+  name TEXT PRIMARY KEY,
+  seq INTEGER NOT NULL,
+  place INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What was told once and is not told again: of a license the end of its term, of an outage since when.

@@ -174,7 +174,7 @@ const QUERIES: {
   })),
   list_tokens: [1, 4, 100].map((limit) => ({ kind: 'list_tokens', limit })),
   is_set_up: [{ kind: 'is_set_up' }],
-  find_webhook_cursor: [{ kind: 'find_webhook_cursor' }],
+  find_cursor: [{ kind: 'find_cursor', follower: 'webhook' }],
   find_notice: ['a-cloud', '', 'none', "' OR 1=1 --"].map((subject) => ({
     kind: 'find_notice',
     key: { kind: 'cloud_held', subject },

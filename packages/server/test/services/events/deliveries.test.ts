@@ -9,15 +9,11 @@ import { backOffMs } from '../../../src/core/back-off.ts';
 import { endOfLink } from '../../../src/core/nouns/audit-position.ts';
 import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
 import { presentEvent } from '../../../src/http/reply/present-event.ts';
-import {
-  BACK_OFF,
-  type WebhookOptions,
-  Webhooks,
-  type WebhookTarget,
-} from '../../../src/services/events/webhooks.ts';
+import { createHttpWebhooks } from '../../../src/receivers/http-webhooks.ts';
+import { BACK_OFF } from '../../../src/services/events/deliveries.ts';
+import { type WebhookOptions, Webhooks, type WebhookTarget } from '../../../src/services/events/webhooks.ts';
 import type { ManualClock } from '../../../src/store/clock.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { createHttpWebhooks } from '../../../src/webhooks/http-webhooks.ts';
 
 const SECRET = 'a secret of more than thirty-two characters';
 const TOPICS = ['slot_denied', 'license_expiring', 'cloud_unreachable', 'clock_jumped'] as const;
@@ -29,7 +25,7 @@ async function openDeliveries(t: TestContext, target: Partial<WebhookTarget> = {
   const receiver = await openWebhookReceiver(t);
   const cutOff = new AbortController();
   const lines: string[] = [];
-  const create = (
+  const createWebhooks = (
     url = receiver.url,
     timeoutMs = 10_000,
     { signal } = cutOff,
@@ -52,9 +48,10 @@ async function openDeliveries(t: TestContext, target: Partial<WebhookTarget> = {
       ...others,
     });
   };
+  const create = (...options: Parameters<typeof createWebhooks>) => createWebhooks(...options).deliveries;
   const webhooks = create();
   await webhooks.begin();
-  return { store, clock, receiver, webhooks, create, cutOff, lines };
+  return { store, clock, receiver, webhooks, create, createWebhooks, cutOff, lines };
 }
 
 /** The only slot is borrowed for days: everybody but the first is denied, each with an event. */
@@ -139,7 +136,7 @@ describe('a receiver', () => {
     assert.equal(receiver.requests.length, 1, 'a second start begins where the first did');
     const fresh = await openTestStore(t, [testLicense(1, { slots: 1 })]);
     await ask(fresh.store, 'ann', 'bob');
-    const late = new Webhooks(optionsOf(fresh));
+    const late = new Webhooks(optionsOf(fresh)).deliveries;
     await late.begin();
     assert.equal((await late.describe()).waiting, 0);
     await ask(fresh.store, 'cyd');
@@ -148,7 +145,7 @@ describe('a receiver', () => {
 
   function optionsOf({ store, clock }: Awaited<ReturnType<typeof openTestStore>>) {
     const log = pino({ level: 'silent' });
-    const receiver = { send: async () => ({ kind: 'stopping' }) as const };
+    const receiver = { most: 1, send: async () => ({ kind: 'stopping' }) as const };
     const findTarget = async () => ({ isOn: true, receiver, topics: TOPICS, problem: null });
     return { store, findTarget, log, readMonotonicMs: clock.readMonotonicMs };
   }
@@ -279,10 +276,10 @@ describe('after a restart', () => {
     const event = { kind: 'server_started', version: '1' } as const;
     for (let n = 0; n < 499; n++) await store.execute({ kind: 'record_event', event });
     await webhooks.deliver();
-    assert.equal((await store.read({ kind: 'find_webhook_cursor' }))?.seq, 1);
+    assert.equal((await store.read({ kind: 'find_cursor', follower: 'webhook' }))?.seq, 1);
     await store.execute({ kind: 'record_event', event });
     await webhooks.deliver();
-    assert.equal((await store.read({ kind: 'find_webhook_cursor' }))?.seq, 501);
+    assert.equal((await store.read({ kind: 'find_cursor', follower: 'webhook' }))?.seq, 501);
   });
 
   test('an endless answer delays nothing', async (t) => {
@@ -295,22 +292,24 @@ describe('after a restart', () => {
 });
 
 test('a test event is delivered at once, and its result is told', async (t) => {
-  const { store, clock, receiver, webhooks, create } = await openDeliveries(t);
+  const { store, clock, receiver, createWebhooks } = await openDeliveries(t);
+  const tried = createWebhooks();
+  const webhooks = tried.deliveries;
   assert.equal((await webhooks.describe()).state, 'untried');
-  const { durationMs: _, ...taken } = await webhooks.test('ada');
+  const { durationMs: _, ...taken } = await tried.test('ada');
   assert.deepEqual(taken, { delivered: true, status: 200, error: null });
   assert.equal(JSON.parse(receiver.requests[0]?.body ?? '').by, 'ada');
   assert.deepEqual(receiver.kinds, ['webhook_test']);
   const { state, deliveredAt, delivered } = await webhooks.describe();
   assert.deepEqual([state, deliveredAt, delivered], ['ok', clock.readWall(), 1]);
   receiver.react({ status: 503 }, { status: 410 });
-  const { status, error } = await webhooks.test('ada');
+  const { status, error } = await tried.test('ada');
   assert.equal(status, 503);
   assert.equal(error, 'The test event was not delivered: the receiver answered with status 503.');
   const failing = await webhooks.describe();
   assert.deepEqual([failing.state, failing.error], ['failing', 'it answered with status 503']);
-  assert.match((await webhooks.test('ada')).error ?? '', /status 410/);
-  const unreachable = await create('http://127.0.0.1:1/').test('ada');
+  assert.match((await tried.test('ada')).error ?? '', /status 410/);
+  const unreachable = await createWebhooks('http://127.0.0.1:1/').test('ada');
   assert.equal(unreachable.status, null);
   assert.match(unreachable.error ?? '', /: the receiver cannot be reached \(/);
   await ask(store, 'ann', 'bob');
@@ -379,7 +378,7 @@ describe('several servers', () => {
     };
     const webhooks = create(receiver.url, 10_000, new AbortController(), { store: database });
     await ask(behind, 'ann');
-    await behind.execute({ kind: 'set_webhook_cursor', position: endOfLink(2), isFirst: true });
+    await behind.execute({ kind: 'set_cursor', follower: 'webhook', position: endOfLink(2), isFirst: true });
     await ask(store, 'ann', 'bob', 'cyd');
     await webhooks.deliver();
     current = behind;

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Delivery, WebhookEvent, WebhookReceiver } from './webhooks.ts';
+import type { Delivery, EventReceiver, SentEvent } from './event-receiver.ts';
 
 export interface HttpWebhookOptions {
   readonly url: string;
@@ -12,7 +12,7 @@ export interface HttpWebhookOptions {
   /** The wall clock in milliseconds. */
   readonly readWall: () => number;
   /** The event with the names and dates of the API. */
-  readonly present: (event: WebhookEvent) => Readonly<Record<string, unknown>>;
+  readonly present: (event: SentEvent) => Readonly<Record<string, unknown>>;
 }
 
 /** The response body is ignored, but read so that the receiver can finish. */
@@ -21,9 +21,10 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 const GONE = 410;
 
 /** A receiver that gets every event as a POST, signed with a shared secret. */
-export function createHttpWebhooks(options: HttpWebhookOptions): WebhookReceiver {
+export function createHttpWebhooks(options: HttpWebhookOptions): EventReceiver {
   return {
-    async send(event) {
+    most: 1,
+    async send([event]) {
       try {
         const response = await post(event, options);
         await readAway(response);
@@ -35,7 +36,7 @@ export function createHttpWebhooks(options: HttpWebhookOptions): WebhookReceiver
   };
 }
 
-function post(event: WebhookEvent, options: HttpWebhookOptions): Promise<Response> {
+function post(event: SentEvent, options: HttpWebhookOptions): Promise<Response> {
   const body = JSON.stringify({ id: event.id, kind: event.event.kind, ...options.present(event) });
   const seconds = Math.floor(options.readWall() / 1000);
   return fetch(options.url, {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { makeCertificate } from '../../../../test/support/certificate.ts';
 import { instant } from '../../src/core/nouns/instant.ts';
-import { createHttpWebhooks } from '../../src/webhooks/http-webhooks.ts';
+import { createHttpWebhooks } from '../../src/receivers/http-webhooks.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -35,7 +35,7 @@ test('a receiver without a valid certificate gets nothing', async (t) => {
     present: () => ({}),
   });
   const event = { kind: 'server_started', version: '1' } as const;
-  const delivery = await webhooks.send({ id: '1.0', licenseId: null, at: instant(0), event });
+  const delivery = await webhooks.send([{ id: '1.0', licenseId: null, at: instant(0), event }]);
   const reason = 'it cannot be reached (DEPTH_ZERO_SELF_SIGNED_CERT)';
   assert.deepEqual(delivery, { kind: 'failed', reason });
   assert.equal(stranger.count(), 0);
