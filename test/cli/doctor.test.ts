@@ -302,7 +302,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     arrange: () => ({ args: ['--webhooks-url', 'http://hooks.example.com/x'] }),
     check: 'exposure',
     severity: 'warning',
-    text: /"webhooks\.url" is http/,
+    text: /What is sent to "webhooks\.url" can be read/,
   },
   'a folder without data': {
     arrange: (data) => afterwards(rmSync(data, { recursive: true })),

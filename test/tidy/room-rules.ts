@@ -122,7 +122,7 @@ function roomOf(path: string): string | undefined {
   if (path.startsWith(CLOUD)) return cloudRoomOf(path);
   if (!path.startsWith(SERVER)) return undefined;
   const [first = '', ...rest] = path.slice(SERVER.length).split('/');
-  const name = first.replace(/\.ts$/, '').replace(/^(?:settings?|parse-yaml)$/, 'config');
+  const name = first.replace(/\.ts$/, '').replace(/^(?:(?:event-)?settings?|parse-yaml)$/, 'config');
   if (rest.length === 0) return FILE_ROOMS.has(name) ? name : undefined;
   if (first === 'store') return storeRoom(rest);
   if (first === 'receivers') return rest[0] === 'event-receiver.ts' ? 'receivers' : 'receivers/adapters';

@@ -43,3 +43,9 @@ export function isOrigin(word: string): boolean {
   if (/^https?:/.test(word)) return URL.canParse(word) && new URL(word).origin === word;
   return !/^(?:file|ftp|wss?):/.test(word) && /^[a-z][a-z\d+.-]*:\/\/[a-z\d._-]+(:\d+)?$/.test(word);
 }
+
+/** Syslog has no path, and no names and passwords. */
+export function isSyslogUrl(text: string): boolean {
+  const url = /^(?:tls|tcp|udp):\/\/[^/?#@]+$/.test(text) ? URL.parse(text) : null;
+  return url !== null && url.hostname !== '';
+}

@@ -3,12 +3,10 @@ import { findCodeKeyFault, findKeyFault } from '@berth/protocol/carried/judge-ke
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
-import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
+import { EVENT_SETTINGS } from './event-settings.ts';
 import { type Bounded, isOrigin, type Setting } from './setting.ts';
 
 const always = () => true;
-
-const TOPICS = Object.keys(WEBHOOK_TOPICS) as readonly WebhookTopic[];
 
 const TABLE = [
   { path: 'host', default: '127.0.0.1', about: 'Address to listen on.' },
@@ -269,53 +267,6 @@ const TABLE = [
     about: 'How many days the history of use is kept; the audit log does not depend on it.',
   },
   {
-    path: 'notices.expiryDays',
-    isLive: true,
-    default: 14,
-    from: 1,
-    to: 365,
-    about: 'A notice (audit log and webhook) this many days before a license or token ends.',
-  },
-  {
-    path: 'notices.cloudMinutes',
-    isLive: true,
-    default: 15,
-    from: 1,
-    to: 7 * 24 * 60,
-    about: 'A notice after the licensing cloud was unreachable for this long.',
-  },
-  {
-    path: 'notices.diskFreeMegabytes',
-    isLive: true,
-    default: 1024,
-    from: 0,
-    to: 1_000_000_000,
-    about: 'A notice when the disk of the data folder has less free space; 0: never.',
-  },
-  {
-    path: 'notices.certificateDays',
-    default: 14,
-    from: 0,
-    to: 365,
-    about: 'A notice, also in the log, this many days before the TLS certificate ends; 0: never.',
-  },
-  {
-    path: 'notices.slotsPercent',
-    isLive: true,
-    default: 90,
-    from: 0,
-    to: 100,
-    about: 'A notice when this much of the slots of a license or feature is in use; 0: never.',
-  },
-  {
-    path: 'notices.consumptionPercent',
-    isLive: true,
-    default: 90,
-    from: 0,
-    to: 100,
-    about: 'A notice when this much of the consumption of a license is used up; 0: never.',
-  },
-  {
     path: 'backup.schedule',
     isLive: true,
     default: '',
@@ -346,33 +297,7 @@ const TABLE = [
       'File whose first line is a passphrase: scheduled backups then contain the master key, sealed with ' +
       'it, and can be restored on their own.',
   },
-  {
-    path: 'webhooks.url',
-    isLive: true,
-    default: '',
-    form: {
-      called: 'a URL that begins with https:// or http://',
-      isValid: (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
-    },
-    // Many receivers of webhooks treat their URL as a secret.
-    show: (url) => `${new URL(url).origin}/…`,
-    about: 'URL to send events to; if empty, none are sent. It requires a secret.',
-  },
-  {
-    path: 'webhooks.events',
-    isLive: true,
-    default: TOPICS,
-    oneOf: TOPICS,
-    about: 'Events to send to the webhook.',
-  },
-  {
-    path: 'webhooks.secretFile',
-    default: '',
-    isPath: always,
-    about:
-      'File with the secret that signs events; BERTH_WEBHOOKS_SECRET is the secret itself. Without both, ' +
-      'the server uses the one that it made itself ("berth webhook secret", or the page).',
-  },
+  ...EVENT_SETTINGS,
 ] as const satisfies readonly Bounded[];
 
 /** Every setting with its default, its bounds and its description. */

@@ -46,6 +46,7 @@ const NEEDED: Readonly<Record<string, string>> = {
 const FORMS: Readonly<Record<string, string>> = {
   'backup.schedule': '6h',
   'database.url': 'postgres://db.example/berth',
+  'syslog.url': 'tls://siem.example:6514',
   'webhooks.url': 'https://hooks.example/berth',
   'http.allowedOrigins': 'https://app.example',
 };

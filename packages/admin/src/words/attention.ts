@@ -36,6 +36,7 @@ const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]
   permissions: ['Permissions', 'Permissions'],
   exposure: ['Exposed', 'Exposed'],
   webhooks: ['Webhook', 'Webhook'],
+  forwarding: ['Forwarding', 'Forwarding'],
   versions: ['Versions', 'Versions'],
 };
 

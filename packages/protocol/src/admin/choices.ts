@@ -20,6 +20,7 @@ export const CHECKS = [
   'versions',
   'backup',
   'webhooks',
+  'forwarding',
   'exposure',
 ] as const;
 

@@ -28,7 +28,7 @@ const cloudStatus = z
   })
   .meta({ id: 'CloudStatus', description: 'The state of the link to the licensing cloud.' });
 
-const webhookStatus = z
+const deliveryStatus = z
   .object({
     state: described(
       z.enum(['off', 'no_secret', 'untried', 'ok', 'failing']),
@@ -41,7 +41,7 @@ const webhookStatus = z
     delivered: described(z.int(), 'Events that were delivered since the start.'),
     dropped: described(z.int(), 'Events that were dropped since the start.'),
   })
-  .meta({ id: 'WebhookStatus', description: 'The state of the delivery of events.' });
+  .meta({ id: 'DeliveryStatus', description: 'The state of the delivery of events to a receiver.' });
 
 const tlsStatus = z
   .object({
@@ -90,7 +90,9 @@ const statusObject = keysObject.extend({
     'The fingerprint of the key that signs exports, requests and usage files.',
   ),
   cloud: cloudStatus,
-  webhooks: webhookStatus,
+  webhooks: deliveryStatus,
+  syslog: deliveryStatus,
+  events_file: deliveryStatus,
   backup: backupStatus,
   clock: described(clockStatus.nullable(), 'The clock; null if the store cannot be read.'),
 });

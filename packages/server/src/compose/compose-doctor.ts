@@ -47,9 +47,10 @@ function describePlace({ config, env }: Place, { readWall, readMonotonicMs }: Cl
   };
 }
 
-function describeExposure({ host, http, tls, auth, cloud, webhooks }: Config): DoctorOptions['exposure'] {
+function describeExposure(config: Config): DoctorOptions['exposure'] {
+  const { host, http, tls, auth, cloud, webhooks, syslog } = config;
   const isLoopback = isLoopbackHost(host);
-  const all = { 'cloud.url': cloud, 'webhooks.url': webhooks };
+  const all = { 'cloud.url': cloud, 'webhooks.url': webhooks, 'syslog.url': syslog };
   return {
     host,
     isLoopback,

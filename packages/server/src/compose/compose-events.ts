@@ -7,7 +7,7 @@ import {
 } from '../background/event-loops.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import { type Config, ConfigError } from '../config.ts';
-import { presentEvent } from '../http/reply/present-event.ts';
+import { presentSent } from '../http/reply/present-event.ts';
 import type { EventReceiver } from '../receivers/event-receiver.ts';
 import { openWebhooks, readWebhookSecret } from '../receivers/open-webhooks.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
@@ -19,11 +19,12 @@ import { Webhooks, type WebhookTarget } from '../services/events/webhooks.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
+import { composeForwarding, type Forwarding } from './compose-forwarding.ts';
 import type { Loops } from './compose-loops.ts';
 import type { ServerEnvironment } from './serve-options.ts';
 
 /** Everything that reports events. */
-export interface EventParts {
+export interface EventParts extends Forwarding {
   readonly feed: EventFeed;
   readonly notices: Notices;
   readonly webhooks: Webhooks;
@@ -67,12 +68,15 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   };
   const findTarget = createTarget(store, options, cutOff.signal);
   const webhooks = new Webhooks({ store, findTarget, log, readMonotonicMs });
+  const forwarding = composeForwarding({ store, settings, log, readMonotonicMs, signal: cutOff.signal });
   const polls = createFeedPolls(feed, log);
-  const deliveries = createDeliveries(webhooks.deliveries, log);
+  const followers = [webhooks.deliveries, forwarding.syslog, forwarding.eventsFile];
+  const deliveries = followers.map((follower) => createDeliveries(follower, log));
   return {
     feed,
     notices,
     webhooks,
+    ...forwarding,
     async begin() {
       const always = [polls, createFeedBeats(feed, log), createNoticeRounds(serverNotices, log)];
       const leading = [createNoticeRounds(notices, log)];
@@ -80,12 +84,11 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
         log.warn('webhooks.url is http: events can be read on the network');
       const target = await findTarget();
       requireTarget(target, options, log);
-      if (target.receiver !== null) await webhooks.deliveries.begin();
-      return { always, leading: [...leading, deliveries] };
+      for (const follower of followers) await follower.begin();
+      return { always, leading: [...leading, ...deliveries] };
     },
     wake() {
-      polls.wake();
-      deliveries.wake();
+      for (const loop of [polls, ...deliveries]) loop.wake();
     },
     async close() {
       feed.close();
@@ -109,10 +112,7 @@ function createTarget(store: Store, options: EventOptions, signal: AbortSignal) 
       userAgent: `Berth/${environment.version}`,
       signal,
       readWall: environment.clock.readWall,
-      present: ({ licenseId, at, event }) => {
-        const { seq: _, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
-        return facts;
-      },
+      present: presentSent,
     });
   /** From the environment or a file, which is read once. */
   let given: string | null = null;

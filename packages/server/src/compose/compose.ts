@@ -205,6 +205,7 @@ export function composeApp(
     metrics,
     doctor: composeDoctor({ settings, env: options.env }, environment.clock, {
       ...keeping,
+      ...events,
       webhooks: events.webhooks.deliveries,
       store,
       cloudLink,

@@ -4,6 +4,7 @@ import type { Backups } from '../services/backups/backups.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Credentials } from '../services/cloud/credentials.ts';
 import type { Doctor } from '../services/doctor/doctor.ts';
+import type { Deliveries } from '../services/events/deliveries.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
 import type { GrantKeyAdmin } from '../services/grants/grant-key-admin.ts';
@@ -85,6 +86,8 @@ interface Services {
   readonly ruleTrials: RuleTrials;
   readonly feed: EventFeed;
   readonly webhooks: Webhooks;
+  readonly syslog: Deliveries;
+  readonly eventsFile: Deliveries;
   readonly metrics: Metrics;
   readonly allowKeysInUrl: boolean;
   readonly auth: AuthSettings;

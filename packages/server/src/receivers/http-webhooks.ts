@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Delivery, EventReceiver, SentEvent } from './event-receiver.ts';
+import { reasonOf } from './reason.ts';
 
 export interface HttpWebhookOptions {
   readonly url: string;
@@ -75,18 +76,4 @@ function judge(status: number): Delivery {
   if (status >= 200 && status < 300) return { kind: 'delivered', status };
   if (status === GONE) return { kind: 'gone', status };
   return { kind: 'failed', reason: `it answered with status ${status}`, status };
-}
-
-/** Never includes the response, which might repeat secrets. */
-function reasonOf(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return 'it did not answer in time';
-  return `it cannot be reached (${codeOf(error) || 'no reason'})`;
-}
-
-/** The driver wraps the reason, sometimes twice. */
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return '';
-  const { code } = error as NodeJS.ErrnoException;
-  if (typeof code === 'string') return code;
-  return codeOf(error instanceof AggregateError ? error.errors[0] : error.cause);
 }

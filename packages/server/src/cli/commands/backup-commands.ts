@@ -174,6 +174,7 @@ function showUncertain({ uncertain_reports: count }: Restored, callOf: CallOf): 
 const CALLED: Readonly<Record<string, string>> = {
   'backup.schedule': 'The schedule of backups',
   'webhooks.url': 'The webhook',
+  'syslog.url': 'The syslog receiver',
 };
 
 function showLeftOut({ settings_left_out: settings }: Restored, callOf: CallOf): string {

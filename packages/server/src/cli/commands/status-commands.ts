@@ -51,7 +51,9 @@ function showStatus(status: Status, callOf: CallOf): string {
     licenses: store.licenses,
     'slots in use': store.registrations,
     cloud: sayCloud(status.cloud),
-    webhooks: sayWebhooks(status.webhooks),
+    webhooks: sayDelivery(status.webhooks),
+    ...(status.syslog.state === 'off' ? {} : { syslog: sayDelivery(status.syslog) }),
+    ...(status.events_file.state === 'off' ? {} : { 'events file': sayDelivery(status.events_file) }),
     backup: sayBackup(status.backup),
     ...(tls === null ? {} : { certificate: sayCertificate(tls) }),
     clock: store.has_test_clock ? paint('yellow', 'TEST CLOCK, not the real time') : sayClock(clock),
@@ -104,7 +106,7 @@ function sayCloud({ state, reached_at, failing_at, error, ...reports }: Status['
   return [said, ...left.flatMap(([count, what]) => (count === 0 ? [] : `${count} ${what}`))].join('; ');
 }
 
-function sayWebhooks({
+function sayDelivery({
   state,
   delivered_at,
   failing_at,

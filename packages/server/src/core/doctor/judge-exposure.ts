@@ -26,7 +26,10 @@ export function judgeExposure(facts: ExposureFacts): readonly Verdict[] {
       judgePassword(facts),
       judgeLocalAdmin(facts),
       ...plainUrls.map((path) =>
-        warn(`"${path}" is http: what is sent can be read on the network.`, 'Use an https address.'),
+        warn(
+          `What is sent to "${path}" can be read on the network.`,
+          'Use an address with https:// or tls://.',
+        ),
       ),
     ],
     isLoopback ? 'Only this machine can reach the server' : 'The server is reachable over TLS',

@@ -185,7 +185,7 @@ export function judgeVersions(facts: VersionFacts): readonly Verdict[] {
   return orWell([newer, ...mixed], `Berth ${version}, Node ${node}, schema ${schemaVersion}`);
 }
 
-interface WebhookFacts {
+interface DeliveryFacts {
   readonly state: 'off' | 'no_secret' | 'untried' | 'ok' | 'failing';
   readonly failingAt: Instant | null;
   readonly error: string | null;
@@ -193,7 +193,7 @@ interface WebhookFacts {
   readonly dropped: number;
 }
 
-export function judgeWebhooks(facts: WebhookFacts): readonly Verdict[] {
+export function judgeWebhooks(facts: DeliveryFacts): readonly Verdict[] {
   const { state, failingAt, error, waiting, dropped } = facts;
   const since = failingAt === null ? '' : ` since ${say(failingAt)}`;
   const failing =
@@ -214,4 +214,19 @@ export function judgeWebhooks(facts: WebhookFacts): readonly Verdict[] {
         );
   const tried = state === 'untried' ? 'A webhook is configured' : 'The webhook gets its events';
   return orWell([failing, unsigned, lost], state === 'off' ? 'No webhook is configured' : tried);
+}
+
+/** Those that are told every event: what waits for them is not lost. */
+export function judgeForwarding(receivers: Readonly<Record<string, DeliveryFacts>>): readonly Verdict[] {
+  const used = Object.entries(receivers).filter(([, { state }]) => state !== 'off');
+  const failing = used.map(([setting, { state, failingAt, error, waiting }]) => {
+    if (state !== 'failing') return null;
+    const since = failingAt === null ? '' : ` since ${say(failingAt)}`;
+    return warn(
+      `Events have not reached "${setting}"${since}: ${error}. Events that wait: ${waiting}.`,
+      `Check "${setting}" and what is behind it. Events wait for as long as it takes.`,
+    );
+  });
+  const well = used.map(([setting]) => `"${setting}" gets every event`).join(', ');
+  return orWell(failing, well === '' ? 'Events are forwarded nowhere' : well);
 }

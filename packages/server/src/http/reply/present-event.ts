@@ -9,8 +9,20 @@ interface EventPlace {
   readonly at: Instant;
 }
 
+interface Sent {
+  readonly licenseId: number | null;
+  readonly at: Instant;
+  readonly event: { readonly kind: string };
+}
+
 /** An event with the names and dates of the API. A system event that concerns a license names it. */
 export function presentEvent({ seq, chain, at }: EventPlace, event: { readonly kind: string }) {
   const { kind } = event;
   return toWire({ seq, licenseId: chain === 0 ? null : chain, at, kind, ...(event as object) });
+}
+
+/** An event for those who follow the log: its id says where it is. */
+export function presentSent({ licenseId, at, event }: Sent): Readonly<Record<string, unknown>> {
+  const { seq: _, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
+  return facts;
 }

@@ -22,7 +22,8 @@ export async function putPendingAside(store: Store): Promise<number> {
 }
 
 /** With these, a copy would write to the backups of the original, remove old ones, and call its receiver. */
-const NOT_RESTORED = SETTINGS.filter(({ path }) => ['backup.schedule', 'webhooks.url'].includes(path));
+const LEFT_OUT: readonly string[] = ['backup.schedule', 'webhooks.url', 'syslog.url'];
+const NOT_RESTORED = SETTINGS.filter(({ path }) => LEFT_OUT.includes(path));
 
 /** Removes the stored settings that a copy must not take over, and returns them without secrets. */
 export async function leaveOutSettings(store: Store) {

@@ -9,6 +9,7 @@ import { judgeGrants } from '../../core/doctor/judge-grants.ts';
 import {
   judgeCloud,
   judgeDatabase,
+  judgeForwarding,
   judgeVersions,
   judgeWebhooks,
   type VersionFacts,
@@ -49,6 +50,8 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
   readonly store: Store;
   readonly cloudLink: Pick<CloudLink, 'describe' | 'probe'>;
   readonly webhooks: Pick<Deliveries, 'describe'>;
+  readonly syslog: Pick<Deliveries, 'describe'>;
+  readonly eventsFile: Pick<Deliveries, 'describe'>;
   readonly backups: Pick<Backups, 'describe'>;
   readonly findUncertified: FindUncertified;
 }
@@ -165,6 +168,11 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
       return judgeBackup({ ...(await backups.describe()), isScheduled, now: readWall() });
     },
     webhooks: async () => judgeWebhooks(await webhooks.describe()),
+    forwarding: async () =>
+      judgeForwarding({
+        'syslog.url': await parts.syslog.describe(),
+        'eventsFile.path': await parts.eventsFile.describe(),
+      }),
   } satisfies Partial<Record<Check, Examination>>;
 }
 

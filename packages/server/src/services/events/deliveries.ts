@@ -136,6 +136,7 @@ export class Deliveries {
   /** A new receiver gets new events only. */
   async begin(): Promise<void> {
     const { store, follower } = this.#options;
+    if ((await this.#findTarget()).receiver === null) return;
     this.#hasBegun = true;
     if ((await store.read({ kind: 'find_cursor', follower })) !== null) return;
     const [newest] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });

@@ -7,6 +7,7 @@ import { judgeCertificate, judgeExposure } from '../../../src/core/doctor/judge-
 import {
   judgeCloud,
   judgeDatabase,
+  judgeForwarding,
   judgeVersions,
   judgeWebhooks,
 } from '../../../src/core/doctor/judge-links.ts';
@@ -279,6 +280,20 @@ test('webhooks that fail or have lost events', () => {
   assert.match(read(judgeWebhooks({ ...fine, dropped: 4 })), /^warning: 4 events were dropped/);
 });
 
+test('receivers of every event that fail', () => {
+  const fine = { state: 'ok', failingAt: null, error: null, waiting: 0, dropped: 0 } as const;
+  const off = { ...fine, state: 'off' } as const;
+  const judge = (syslog: Parameters<typeof judgeForwarding>[0][string]) =>
+    read(judgeForwarding({ 'syslog.url': syslog, 'eventsFile.path': off }));
+  assert.equal(judge(off), 'ok: Events are forwarded nowhere');
+  assert.equal(judge(fine), 'ok: "syslog.url" gets every event');
+  const failing = { ...fine, state: 'failing', failingAt: NOW, error: 'it is away', waiting: 3 } as const;
+  assert.match(
+    judge(failing),
+    /^warning: Events have not reached "syslog\.url" since .*: it is away\. .* 3\.$/,
+  );
+});
+
 test('exposure behind a proxy is a warning, and over TLS none', () => {
   const facts = {
     host: '10.0.0.1',
@@ -307,7 +322,7 @@ test('exposure behind a proxy is a warning, and over TLS none', () => {
   );
   assert.match(
     read(judgeExposure({ ...safe, plainUrls: ['a', 'b'] })),
-    /^warning: "a" is http.* \| warning: "b" is/,
+    /^warning: What is sent to "a" .* \| warning: What is sent to "b" /,
   );
   const oneTime = { ...safe, isOneTimePasswordInUse: true };
   assert.match(read(judgeExposure(oneTime)), /^warning: .*one-time password: it may be guessed or seen\.$/);

@@ -3,6 +3,7 @@ import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import type { Backups } from '../../../services/backups/backups.ts';
 import type { CertificateFacts } from '../../../services/certificates/certificates.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
+import type { Deliveries } from '../../../services/events/deliveries.ts';
 import type { Webhooks } from '../../../services/events/webhooks.ts';
 import type { Identity } from '../../../services/identity/identity.ts';
 import type { Oversight } from '../../../services/lending/oversight.ts';
@@ -32,11 +33,13 @@ interface StatusServices extends KeyAdministration {
   readonly cloudLink: CloudLink;
   readonly identity: Identity;
   readonly webhooks: Webhooks;
+  readonly syslog: Deliveries;
+  readonly eventsFile: Deliveries;
   readonly facts: ServerFacts;
 }
 
 export function statusRoutes(services: StatusServices): readonly Route[] {
-  const { oversight, audit, backups, cloudLink, identity, webhooks, facts } = services;
+  const { oversight, audit, backups, cloudLink, identity, webhooks, syslog, eventsFile, facts } = services;
   return adminRoutes(STATUS_API, {
     'GET /api/admin/status': {
       name: 'admin_status',
@@ -58,6 +61,8 @@ export function statusRoutes(services: StatusServices): readonly Route[] {
           ...(await presentKeys(services)),
           cloud: toWire(await cloudLink.describe()),
           webhooks: toWire(await webhooks.deliveries.describe()),
+          syslog: toWire(await syslog.describe()),
+          events_file: toWire(await eventsFile.describe()),
           backup: toWire(await backups.describe()),
           clock: await describeClock(oversight),
         }),

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { openTestStore } from '../../../../../test/support/test-app.ts';
+import { testLicense } from '../../../../../test/support/test-license.ts';
+import { DAY_MS } from '../../../src/core/nouns/instant.ts';
+import type { Delivery, EventReceiver } from '../../../src/receivers/event-receiver.ts';
+import { Deliveries } from '../../../src/services/events/deliveries.ts';
+import { createQuietLog } from '../../../src/telemetry/log.ts';
+
+/** A receiver that takes portions of three, whose answers are given in advance. */
+async function openForwarding(t: TestContext) {
+  const { store, clock } = await openTestStore(t, [testLicense(1, { slots: 100 })]);
+  const portions: (readonly string[])[] = [];
+  const answers: Delivery[] = [];
+  const receiver: EventReceiver = {
+    most: 3,
+    async send(events) {
+      portions.push(events.map(({ event }) => ('user' in event ? String(event.user) : event.kind)));
+      return answers.shift() ?? { kind: 'delivered' };
+    },
+  };
+  const create = () =>
+    new Deliveries({
+      store,
+      follower: 'syslog',
+      called: 'the receiver',
+      giveUpMs: null,
+      findTarget: async () => ({ isOn: true, receiver, kinds: null, problem: null }),
+      log: createQuietLog(),
+      readMonotonicMs: clock.readMonotonicMs,
+    });
+  const register = async (...users: readonly string[]) => {
+    const host = { hostname: null, address: null, info: null };
+    for (const user of users)
+      await store.execute({ kind: 'register', product: null, licenseId: null, user, host });
+  };
+  const deliveries = create();
+  await deliveries.begin();
+  return { clock, portions, answers, create, register, deliveries };
+}
+
+test('every event is sent in portions, and a portion that failed again, by whoever leads then', async (t) => {
+  const { portions, answers, create, register, deliveries } = await openForwarding(t);
+  await register('ann', 'bob', 'cat', 'dan', 'eve');
+  answers.push({ kind: 'delivered' }, { kind: 'failed', reason: 'it is away' });
+  await deliveries.deliver();
+  assert.deepEqual(portions, [
+    ['ann', 'bob', 'cat'],
+    ['dan', 'eve'],
+  ]);
+  const { state, waiting, delivered } = await deliveries.describe();
+  assert.deepEqual([state, waiting, delivered], ['failing', 2, 3]);
+  await create().deliver();
+  assert.deepEqual(portions.slice(2), [['dan', 'eve']]);
+});
+
+test('no event is too old', async (t) => {
+  const { clock, portions, answers, register, deliveries } = await openForwarding(t);
+  await register('ann');
+  answers.push({ kind: 'failed', reason: 'it is away' });
+  await deliveries.deliver();
+  clock.advance(90 * DAY_MS);
+  await deliveries.deliver();
+  assert.deepEqual(portions.at(-1)?.slice(0, 1), ['ann']);
+  assert.equal((await deliveries.describe()).dropped, 0);
+});
