@@ -35,13 +35,14 @@ test('the status describes the server', async (t) => {
   const { get, post, folder } = await openTestApp(t);
   await post('/api/v4/register', { user: 'ann' });
   const { body } = await get('/api/admin/status');
-  const { store, clock, cloud, webhooks, backup, cloud_keys, master_key, identity_key, ...rest } = body;
+  const { store, clock, cloud, webhooks, syslog, events_file, backup, ...others } = body;
+  const { cloud_keys, master_key, identity_key, ...rest } = others;
   assert.match(identity_key as string, /^[0-9a-f]{64}$/);
   const running = { version: '1.2.3', url: null, tls: null, uptime_seconds: 0, data: folder, healthy: true };
   const alone = { database: null, leader: true };
   assert.deepEqual(rest, { ...running, ...alone, hardware_id: 'test-machine' });
   assert.equal((cloud as Facts).state, 'not_configured');
-  assert.equal((webhooks as Facts).state, 'off');
+  for (const { state } of [webhooks, syslog, events_file] as Facts[]) assert.equal(state, 'off');
   const { is_key_kept, ...made } = backup as Facts;
   assert.equal(is_key_kept, false);
   assert.ok(Object.values(made).every((value) => value === null));
