@@ -11,6 +11,15 @@ export function isGuessable(password: string, names: readonly string[]): boolean
 
 const MIN_UNGUESSABLE = 8;
 
+/** Digits and signs that people put around a word to make it longer. */
+const AROUND = /^\P{L}{1,5}|\P{L}{1,5}$/gu;
+
+/** The forms in which a list of passwords may have this one. */
+export function formsOf(password: string): readonly string[] {
+  const text = password.normalize('NFKC').toLowerCase();
+  return [text, unitOf(text), text.replace(AROUND, '')];
+}
+
 /** Shorter names occur in too many words. */
 const SHORTEST_NAME = 3;
 

@@ -106,7 +106,7 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
       return passwordSet(await execute(wish), oneTimePassword);
     },
     async changePassword({ account, oldPassword, newPassword, keptToken, ...from }, by) {
-      requireGoodPassword(newPassword, account);
+      await requireGoodPassword(newPassword, account);
       const checkedHash = await check({ name: account, password: oldPassword, ...from });
       if (checkedHash === null) {
         const { address } = from;
@@ -167,7 +167,7 @@ async function choosePassword(given: string | null, account: string, hash: Hash)
     const { password: oneTimePassword, passwordHash } = makeOneTimePassword();
     return { oneTimePassword, passwordHash, oneTime: true };
   }
-  requireGoodPassword(given, account);
+  await requireGoodPassword(given, account);
   return { oneTimePassword: null, passwordHash: await hash(given), oneTime: false };
 }
 

@@ -5,6 +5,7 @@ import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../config.ts';
 import { isGuessable } from '../../core/access/guessable-password.ts';
 import { createFairQueue } from '../lending/fair-queue.ts';
+import { isKnownPassword } from './known-passwords.ts';
 
 const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
@@ -101,7 +102,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /**
  * Length makes a password hard to guess, unless it is a common one; there are no rules about its characters.
  */
-export function requireGoodPassword(password: string, account: string): void {
+export async function requireGoodPassword(password: string, account: string): Promise<void> {
   const text = password.normalize('NFC');
   const isOfLength = [...text].length >= SHORTEST_PASSWORD && text.length <= LONGEST_PASSWORD;
   if (!isOfLength || CONTROL_CHARACTER.test(text)) {
@@ -113,6 +114,12 @@ export function requireGoodPassword(password: string, account: string): void {
   if (isGuessable(text, [account])) {
     throw badPassword(
       'The new password is easy to guess: it consists mostly of common words, names, sequences or repeats. ' +
+        'Choose another one, such as four unrelated words.',
+    );
+  }
+  if (await isKnownPassword(text)) {
+    throw badPassword(
+      'The new password is on a list of passwords that were stolen elsewhere, which guessers try first. ' +
         'Choose another one, such as four unrelated words.',
     );
   }
