@@ -11,13 +11,20 @@ export function isGuessable(password: string, names: readonly string[]): boolean
 
 const MIN_UNGUESSABLE = 8;
 
-/** Digits and signs that people put around a word to make it longer. */
-const AROUND = /^\P{L}{1,5}|\P{L}{1,5}$/gu;
-
 /** The forms in which a list of passwords may have this one. */
 export function formsOf(password: string): readonly string[] {
   const text = password.normalize('NFKC').toLowerCase();
-  return [text, unitOf(text), text.replace(AROUND, '')];
+  return [text, unitOf(text), bareOf(text)];
+}
+
+/** The most digits and signs that people put around a word to make it long enough. */
+const MOST_AROUND = 6;
+const LETTER = /\p{L}/u;
+
+function bareOf(text: string): string {
+  const letters = [...text].map((sign) => LETTER.test(sign));
+  const bare = [...text].slice(letters.indexOf(true), letters.lastIndexOf(true) + 1);
+  return letters.length - bare.length > MOST_AROUND ? text : bare.join('');
 }
 
 /** Shorter names occur in too many words. */
