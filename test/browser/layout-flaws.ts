@@ -132,8 +132,8 @@ const LOOK = `(async () => {
   return [...new Set(found)];
 })()`;
 
-/** A width of each layout. */
-const WIDTHS = [1440, 900, 390];
+/** The narrowest of each layout, and one that is wide. */
+const WIDTHS = [1440, 1200, 1024, 720, 390];
 
 /** Looks at the page in every layout and theme; says for each flaw where it is. */
 export async function findFlaws(page: Page, place: string): Promise<readonly string[]> {

@@ -14,7 +14,7 @@ function keyOf({ license_id, user, first_at, reason, rule, feature }: Denial): s
 /** Who was refused and why. */
 export function DenialTable({ denials }: { readonly denials: readonly Denial[] }) {
   return (
-    <Table columns={['Time', 'User', 'Host', 'License', 'Why', ['Asked', 'number']]}>
+    <Table columns={['Time', 'User', ['Host', 'no-tablet'], 'License', 'Why', ['Asked', 'number']]}>
       {denials.map((denial) => (
         <tr key={keyOf(denial)}>
           <td class="nowrap">
@@ -23,7 +23,7 @@ export function DenialTable({ denials }: { readonly denials: readonly Denial[] }
           <td class="grow cut">
             <UserName {...denial} />
           </td>
-          <td class="cut">
+          <td class="cut no-tablet">
             <Name text={denial.host ?? denial.address ?? '–'} />
           </td>
           <td class="cut">

@@ -12,6 +12,7 @@ import { ErrorBox, Loading } from '../../parts/states.tsx';
 import { useIsNarrow, VirtualRows } from '../../parts/virtual-rows.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
+import { plural } from '../../words/time.ts';
 import { ExportButton } from './export-slots.tsx';
 import { NoSlots } from './no-slots.tsx';
 import { MAX_PICKED, type PickedSlots, usePicked } from './picked-slots.ts';
@@ -55,7 +56,7 @@ function SlotsHead({ licenses, filters }: ListProps) {
   return (
     <PageHead
       title="Slots"
-      lead={licenses.length > 0 && `${formatNumber(held)} slots are held, ${borrowed}.${shortage}`}
+      lead={licenses.length > 0 && `${plural(held, 'slot is', 'slots are')} held, ${borrowed}.${shortage}`}
     >
       <ExportButton filters={filters} />
     </PageHead>
@@ -265,7 +266,8 @@ function Filtering({ licenses, filters, matched }: ListProps & { readonly matche
         {matched !== null && (
           <>
             <b>{formatNumber(matched)}</b>
-            {hasFilter && ` of ${formatNumber(Math.max(total, matched))}`} slots
+            {hasFilter && ` of ${formatNumber(Math.max(total, matched))}`}
+            {matched === 1 && !hasFilter ? ' slot' : ' slots'}
           </>
         )}
       </span>
