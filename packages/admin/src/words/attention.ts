@@ -45,6 +45,7 @@ const PLACES: Readonly<Record<string, Link>> = {
   backup: { label: 'See the backups', path: 'settings/backup' },
   cloud: { label: 'See the cloud', path: 'settings/cloud' },
   webhooks: { label: 'See the webhook', path: 'settings/webhooks' },
+  forwarding: { label: 'See what is forwarded', path: 'settings/forwarding' },
 };
 
 const SERVER: Link = { label: 'See the server', path: 'settings/server' };

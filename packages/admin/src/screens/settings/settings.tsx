@@ -5,6 +5,7 @@ import type { Section } from '../../parts/frame.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { BackupSettings } from './backup-settings.tsx';
 import { CloudSettings } from './cloud-settings.tsx';
+import { ForwardingSettings } from './forwarding-settings.tsx';
 import { LimitSettings } from './limit-settings.tsx';
 import { PageSettings } from './page-settings.tsx';
 import { PasswordSettings } from './password-settings.tsx';
@@ -38,6 +39,12 @@ const PARTS: readonly Part[] = [
     label: 'Webhooks',
     words: 'events secret notifications',
     draw: () => <WebhookSettings />,
+  },
+  {
+    path: 'forwarding',
+    label: 'Forwarding',
+    words: 'syslog siem audit log events file',
+    draw: () => <ForwardingSettings />,
   },
   { path: 'backup', label: 'Backup', words: 'schedule restore passphrase', draw: () => <BackupSettings /> },
   { path: 'password', label: 'Your password', words: 'account', draw: () => <PasswordSettings /> },

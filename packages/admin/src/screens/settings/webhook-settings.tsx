@@ -1,5 +1,4 @@
 import type { PostAnswer } from '@berth/protocol/admin/admin-api';
-import type { Status } from '@berth/protocol/admin/status';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
@@ -10,19 +9,10 @@ import { useSend } from '../../parts/form.tsx';
 import { Section } from '../../parts/head.tsx';
 import { State } from '../../parts/shape.tsx';
 import { Command, ErrorBox, Show } from '../../parts/states.tsx';
-import { Time } from '../../parts/time.tsx';
-import { formatNumber } from '../../words/numbers.ts';
 import { WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../words/settings.ts';
 import { ShownOnce } from './create-parts.tsx';
+import { DeliveryCounts, DeliveryState } from './delivery.tsx';
 import { type Draft, LiveTerm, SaveBar, useDraft } from './draft.tsx';
-
-const STATES = {
-  off: ['off', 'Off'],
-  no_secret: ['warning', 'Secret missing'],
-  untried: ['off', 'Nothing sent yet'],
-  ok: ['ok', 'OK'],
-  failing: ['warning', 'Failing'],
-} as const;
 
 /** Where events are sent, and whether they arrive. */
 export function WebhookSettings() {
@@ -33,7 +23,7 @@ export function WebhookSettings() {
       {({ webhooks }) => (
         <>
           <TermList>
-            <Delivery webhooks={webhooks} />
+            <DeliveryState delivery={webhooks} />
             <LiveTerm
               draft={draft}
               name="webhooks.url"
@@ -46,13 +36,7 @@ export function WebhookSettings() {
               <Topics draft={draft} />
             </LiveTerm>
             {may('POST /api/admin/webhooks/secret') && <Secret onMade={status.reload} />}
-            <Term name="Last delivered">
-              <Time at={webhooks.delivered_at} none="never" />
-            </Term>
-            <Term name="Waiting">{formatNumber(webhooks.waiting)}</Term>
-            <Term name="Since the start">
-              {formatNumber(webhooks.delivered)} delivered, {formatNumber(webhooks.dropped)} dropped
-            </Term>
+            <DeliveryCounts delivery={webhooks} />
           </TermList>
           {webhooks.state !== 'off' && may('POST /api/admin/webhooks/test') && (
             <TestButton onTested={status.reload} />
@@ -68,15 +52,6 @@ export function WebhookSettings() {
         </>
       )}
     </Show>
-  );
-}
-
-function Delivery({ webhooks }: { readonly webhooks: Status['webhooks'] }) {
-  const [level, word] = STATES[webhooks.state];
-  return (
-    <Term name="Delivery" note={webhooks.error}>
-      <State level={level} word={word} />
-    </Term>
   );
 }
 
