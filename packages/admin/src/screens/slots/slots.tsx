@@ -45,7 +45,7 @@ function SlotsHead({ licenses, filters }: ListProps) {
   const held = licenses.reduce((sum, { floating_in_use }) => sum + floating_in_use, 0);
   const lent = licenses.reduce((sum, { borrowed }) => sum + borrowed, 0);
   const full = licenses.filter(({ floating_in_use: used, floating_users: all }) => all > 0 && used >= all);
-  const borrowed = lent === 0 ? 'none of them borrowed' : `${formatNumber(lent)} of them borrowed`;
+  const borrowed = lent === 0 ? 'none borrowed' : `${formatNumber(lent)} borrowed`;
   const [first] = full;
   const shortage =
     first === undefined
