@@ -46,6 +46,7 @@ export function createDeliveries(deliveries: Deliveries, log: Log): Loop {
   return createLoop({
     intervalMs: POLL_INTERVAL_MS,
     work: () => deliveries.deliver(),
-    onError: (error) => log.debug({ error: String(error) }, 'a round of deliveries failed'),
+    onError: (error) =>
+      log.debug({ error: String(error) }, `a round of deliveries to ${deliveries.called} failed`),
   });
 }

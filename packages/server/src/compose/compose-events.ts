@@ -68,7 +68,9 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   };
   const findTarget = createTarget(store, options, cutOff.signal);
   const webhooks = new Webhooks({ store, findTarget, log, readMonotonicMs });
-  const forwarding = composeForwarding({ store, settings, log, readMonotonicMs, signal: cutOff.signal });
+  const { signal } = cutOff;
+  const { isServing } = options;
+  const forwarding = composeForwarding({ store, settings, log, readMonotonicMs, signal, isServing });
   const polls = createFeedPolls(feed, log);
   const followers = [webhooks.deliveries, forwarding.syslog, forwarding.eventsFile];
   const deliveries = followers.map((follower) => createDeliveries(follower, log));
@@ -82,6 +84,8 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
       const leading = [createNoticeRounds(notices, log)];
       if (isPlainAndFar(settings.current.webhooks))
         log.warn('webhooks.url is http: events can be read on the network');
+      if (isPlainAndFar(settings.current.syslog))
+        log.warn('syslog.url has no TLS: events can be read on the network');
       const target = await findTarget();
       requireTarget(target, options, log);
       for (const follower of followers) await follower.begin();

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
@@ -15,6 +16,8 @@ const TIMEOUT_MS = 10 * SECOND_MS;
 interface ForwardingOptions extends Pick<DeliveryOptions, 'store' | 'log' | 'readMonotonicMs'> {
   readonly settings: CurrentSettings;
   readonly signal: AbortSignal;
+  /** `false` for commands that open the data of a stopped server. */
+  readonly isServing: boolean;
 }
 
 export interface Forwarding {
@@ -23,8 +26,9 @@ export interface Forwarding {
 }
 
 /** Those that are told every event, however long they are away. */
-export function composeForwarding({ settings, signal, ...parts }: ForwardingOptions): Forwarding {
-  const open = { syslog: openSyslog(settings, signal), eventsFile: openEventsFile(settings) };
+export function composeForwarding(options: ForwardingOptions): Forwarding {
+  const { settings: _, signal: __, isServing: ___, ...parts } = options;
+  const open = { syslog: openSyslog(options), eventsFile: openEventsFile(options) };
   const follow = (options: Pick<DeliveryOptions, 'follower' | 'called'>, find: () => EventReceiver | null) =>
     new Deliveries({
       ...parts,
@@ -42,8 +46,8 @@ export function composeForwarding({ settings, signal, ...parts }: ForwardingOpti
 }
 
 /** The receiver stays the same while its URL does. */
-function openSyslog(settings: CurrentSettings, signal: AbortSignal): () => EventReceiver | null {
-  const ca = readCertificates(settings.current.syslog.caFile);
+function openSyslog({ settings, signal, isServing }: ForwardingOptions): () => EventReceiver | null {
+  const ca = isServing ? readCertificates(settings.current.syslog.caFile) : null;
   let last: { readonly url: string; readonly receiver: EventReceiver } | null = null;
   return () => {
     const { url } = settings.current.syslog;
@@ -58,6 +62,12 @@ function openSyslog(settings: CurrentSettings, signal: AbortSignal): () => Event
 
 function readCertificates(file: string): string | null {
   if (file === '') return null;
+  const text = readText(file);
+  if (isCertificate(text)) return text;
+  throw new ConfigError(`"syslog.caFile" has no certificate: ${file} must contain one as PEM.`);
+}
+
+function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
@@ -65,9 +75,18 @@ function readCertificates(file: string): string | null {
   }
 }
 
-function openEventsFile({ current }: CurrentSettings): () => EventReceiver | null {
-  const { path, megabytes, keep } = current.eventsFile;
-  const options = { path, maxBytes: megabytes * 1024 * 1024, kept: keep, present: presentSent };
+/** Looks at the first one. */
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function openEventsFile({ settings, signal }: ForwardingOptions): () => EventReceiver | null {
+  const { path, megabytes, keep } = settings.current.eventsFile;
+  const options = { path, maxBytes: megabytes * 1024 * 1024, kept: keep, signal, present: presentSent };
   const receiver = path === '' ? null : createEventsFile(options);
   return () => receiver;
 }

@@ -1,5 +1,4 @@
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
+import { createSocket, type Socket as Datagrams } from 'node:dgram';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import type { Delivery, EventReceiver, SentEvent } from './event-receiver.ts';
@@ -8,7 +7,7 @@ import { reasonOf } from './reason.ts';
 export interface SyslogOptions {
   /** `tls:`, `tcp:` or `udp:`, with a host and perhaps a port. */
   readonly url: string;
-  /** PEM of those that vouch for the receiver, besides those that Node knows. */
+  /** PEM of those that vouch for the receiver, instead of those that Node knows. */
   readonly ca: string | null;
   /** Of this machine. */
   readonly hostname: string;
@@ -31,6 +30,9 @@ const MAX_DATAGRAM_BYTES = 65_000;
 /** The facility "log audit" and the severity "informational", as RFC 5424 counts them. */
 const PRIORITY = 13 * 8 + 6;
 
+/** A receiver that wants none of it closes the connection sooner than this. */
+const SETTLE_MS = 100;
+
 /**
  * A syslog receiver (RFC 5424). Syslog has no answers, so each portion has a connection of its own: a
  * receiver that closes it after our end has read everything before. A datagram may get lost unnoticed.
@@ -42,6 +44,7 @@ export function createSyslog(options: SyslogOptions): EventReceiver {
       const messages = events.map((event) => formatMessage(event, options));
       const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]);
       try {
+        signal.throwIfAborted();
         if (new URL(options.url).protocol === 'udp:') await sendDatagrams(messages, options, signal);
         else await sendStream(messages, options, signal);
         return { kind: 'delivered' };
@@ -52,8 +55,12 @@ export function createSyslog(options: SyslogOptions): EventReceiver {
   };
 }
 
+class ClosedEarly extends Error {}
+
 function judge(error: unknown, { aborted }: AbortSignal): Delivery {
-  return aborted ? { kind: 'stopping' } : { kind: 'failed', reason: reasonOf(error) };
+  if (aborted) return { kind: 'stopping' };
+  const isClosed = error instanceof ClosedEarly;
+  return { kind: 'failed', reason: isClosed ? 'it closed the connection too early' : reasonOf(error) };
 }
 
 function formatMessage(event: SentEvent, { hostname, present }: SyslogOptions): Buffer {
@@ -83,31 +90,30 @@ async function sendStream(
   const abort = () => socket.destroy(signal.reason);
   signal.addEventListener('abort', abort);
   try {
-    await finish(socket, Buffer.concat(messages.flatMap((one) => [Buffer.from(`${one.length} `), one])));
+    await deliver(socket, Buffer.concat(messages.flatMap((one) => [Buffer.from(`${one.length} `), one])));
   } finally {
     signal.removeEventListener('abort', abort);
     socket.destroy();
   }
 }
 
-/** Resolves when the receiver has closed the connection after it had read everything. */
-function finish(socket: Socket, bytes: Buffer): Promise<void> {
+/** Resolves when the receiver has closed the connection after our end, and so has read everything. */
+function deliver(socket: Socket, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
-    let isSent = false;
+    let hasEnded = false;
+    const end = () => {
+      hasEnded = true;
+      socket.end();
+    };
     socket.on('error', reject);
-    socket.on('finish', () => {
-      isSent = true;
-    });
-    socket.on('end', () => (isSent ? resolve() : reject(new ClosedEarly())));
+    socket.on('end', () => (hasEnded ? resolve() : reject(new ClosedEarly())));
     socket.on('close', () => reject(new ClosedEarly()));
     // What it says does not matter, but its end is only noticed when all of it was read.
     socket.resume();
-    socket.end(bytes);
+    const startedMs = performance.now();
+    // The farther away it is, the later a refusal arrives.
+    socket.write(bytes, () => setTimeout(end, Math.max(SETTLE_MS, performance.now() - startedMs)));
   });
-}
-
-class ClosedEarly extends Error {
-  readonly code = 'it closed the connection too early';
 }
 
 async function sendDatagrams(
@@ -116,18 +122,25 @@ async function sendDatagrams(
   signal: AbortSignal,
 ): Promise<void> {
   const { host, port } = placeOf(url);
-  const socket = createSocket({ type: isIP(host) === 6 ? 'udp6' : 'udp4', signal });
+  const socket = createSocket(isIP(host) === 6 ? 'udp6' : 'udp4');
   try {
-    socket.connect(port, host);
-    await once(socket, 'connect', { signal });
-    for (const message of messages) {
-      await new Promise<void>((resolve, reject) => {
-        // The rest is in the audit log; without the cut, this event would block all that follow.
-        const cut = message.subarray(0, MAX_DATAGRAM_BYTES);
-        socket.send(cut, (error) => (error === null || error === undefined ? resolve() : reject(error)));
-      });
-    }
+    await new Promise<void>((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+      // Where nobody listens, the network may say so at any time.
+      socket.on('error', reject);
+      socket.connect(port, host, () => sendAll(socket, messages).then(resolve, reject));
+    });
   } finally {
     socket.close();
+  }
+}
+
+async function sendAll(socket: Datagrams, messages: readonly Buffer[]): Promise<void> {
+  for (const message of messages) {
+    // The rest is in the audit log; without the cut, this event would block all that follow.
+    const cut = message.subarray(0, MAX_DATAGRAM_BYTES);
+    await new Promise<void>((resolve, reject) => {
+      socket.send(cut, (error) => (error == null ? resolve() : reject(error)));
+    });
   }
 }

@@ -37,6 +37,10 @@ function readFrames(bytes: Buffer): string[] {
 }
 
 async function listen(t: TestContext, server: Server): Promise<number> {
+  server.on('connection', (socket) => {
+    socket.on('error', () => {});
+    t.after(() => socket.destroy());
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   return (server.address() as AddressInfo).port;
@@ -101,18 +105,37 @@ describe('a syslog receiver', () => {
   });
 
   test('that may not have read everything gets it again', async (t) => {
-    const reactions: readonly ((socket: Socket) => void)[] = [
-      (socket) => socket.resetAndDestroy(),
+    const polite: readonly ((socket: Socket) => void)[] = [
       (socket) => socket.end(),
+      (socket) => socket.destroy(),
+    ];
+    const rude: typeof polite = [
+      (socket) => socket.resetAndDestroy(),
       (socket) => socket.once('data', () => socket.resetAndDestroy()),
     ];
     // More than the kernels keep for both sides.
     const large = { ...EVENTS[0], event: { kind: 'server_started', version: 'x'.repeat(20e6) } as const };
-    for (const react of reactions) {
+    for (const react of [...polite, ...rude]) {
       const port = await listen(t, createServer({ allowHalfOpen: true }, react));
-      const { kind } = await open(`tcp://127.0.0.1:${port}`).send([large]);
-      assert.equal(kind, 'failed', String(react));
+      for (const event of [EVENTS[0], large]) {
+        const { kind } = await open(`tcp://127.0.0.1:${port}`).send([event]);
+        assert.equal(kind, 'failed', String(react));
+      }
     }
+    const certificate = makeTestCertificate();
+    for (const react of polite) {
+      const port = await listen(t, createTlsServer(certificate, react));
+      const { kind } = await open(`tls://127.0.0.1:${port}`, { ca: certificate.cert }).send(EVENTS);
+      assert.equal(kind, 'failed', `TLS: ${react}`);
+    }
+    const closing = await listen(
+      t,
+      createServer((socket) => void socket.end()),
+    );
+    assert.deepEqual(await open(`tcp://127.0.0.1:${closing}`).send(EVENTS), {
+      kind: 'failed',
+      reason: 'it closed the connection too early',
+    });
   });
 
   test('that hangs is given up, and one that is away is named', async (t) => {
@@ -128,5 +151,9 @@ describe('a syslog receiver', () => {
     const waiting = open(`tcp://127.0.0.1:${port}`, { signal: stop.signal }).send(EVENTS);
     stop.abort();
     assert.deepEqual(await waiting, { kind: 'stopping' });
+    for (const scheme of ['tcp', 'udp']) {
+      const late = open(`${scheme}://127.0.0.1:${port}`, { signal: stop.signal }).send(EVENTS);
+      assert.deepEqual(await late, { kind: 'stopping' });
+    }
   });
 });

@@ -24,7 +24,7 @@ export function AddLicense() {
   if (!may('POST /api/v4/addProduct')) {
     return (
       <Empty title="Only administrators add licenses">
-        <p>Your account can see licenses and release slots.</p>
+        <p>Your account can see them.</p>
       </Empty>
     );
   }

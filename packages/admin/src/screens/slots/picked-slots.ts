@@ -1,7 +1,9 @@
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, get } from '../../data/api.ts';
+import { may } from '../../data/session.ts';
 import { showToast } from '../../parts/toasts.tsx';
+import { FREEING } from './slot-actions.ts';
 import { type Filters, queryOf } from './slot-filters.ts';
 import { keyOf } from './slot-row.tsx';
 
@@ -19,7 +21,7 @@ export interface PickedSlots {
   clear(): void;
 }
 
-/** The rows that are selected. Other filters begin anew, so that nothing is released that is not in sight. */
+/** The rows that are selected, to be released. Other filters begin anew, so that nothing is released that is not in sight. */
 export function usePicked(filters: Filters): PickedSlots {
   const [slots, setSlots] = useState<Picked>(new Map());
   const anchor = useRef(0);
@@ -39,12 +41,14 @@ export function usePicked(filters: Filters): PickedSlots {
     slots,
     clear,
     pick(slot, index, isRange) {
+      if (!may(FREEING)) return;
       const [from, to] = [Math.min(anchor.current, index), Math.max(anchor.current, index)];
       anchor.current = index;
       if (isRange) void add(from, Math.min(to, from + MAX_PICKED - 1));
       else setSlots((before) => toggle(before, slot));
     },
     pickAll(matched) {
+      if (!may(FREEING)) return;
       if (slots.size >= Math.min(matched, MAX_PICKED)) clear();
       else void add(0, MAX_PICKED - 1);
     },

@@ -40,13 +40,15 @@ export function SlotHead({ filters, showsLicense, picked, matched, onPickAll }: 
   return (
     <div class="grid-head" role="row" aria-rowindex={1}>
       <span role="columnheader">
-        <input
-          type="checkbox"
-          aria-label="Select all"
-          checked={picked > 0 && picked >= Math.min(matched, MAX_PICKED)}
-          indeterminate={picked > 0 && picked < Math.min(matched, MAX_PICKED)}
-          onClick={onPickAll}
-        />
+        {may(FREEING) && (
+          <input
+            type="checkbox"
+            aria-label="Select all"
+            checked={picked > 0 && picked >= Math.min(matched, MAX_PICKED)}
+            indeterminate={picked > 0 && picked < Math.min(matched, MAX_PICKED)}
+            onClick={onPickAll}
+          />
+        )}
       </span>
       {shown.map((column) => (
         <HeadCell key={column.label} column={column} filters={filters} />

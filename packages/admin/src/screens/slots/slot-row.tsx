@@ -52,17 +52,19 @@ export function SlotRow(props: RowProps) {
       onDblClick={props.onOpen}
     >
       <span role="cell" class="pick">
-        <input
-          type="checkbox"
-          aria-label={`Select ${slot.user}`}
-          checked={isPicked}
-          tabIndex={isCurrent ? 0 : -1}
-          onClick={(event) => {
-            event.stopPropagation();
-            props.onPoint();
-            props.onPick(event.shiftKey);
-          }}
-        />
+        {may(FREEING) && (
+          <input
+            type="checkbox"
+            aria-label={`Select ${slot.user}`}
+            checked={isPicked}
+            tabIndex={isCurrent ? 0 : -1}
+            onClick={(event) => {
+              event.stopPropagation();
+              props.onPoint();
+              props.onPick(event.shiftKey);
+            }}
+          />
+        )}
       </span>
       <span role="cell" class="cell first">
         <UserName user={slot.user} />

@@ -224,9 +224,13 @@ export function judgeForwarding(receivers: Readonly<Record<string, DeliveryFacts
     const since = failingAt === null ? '' : ` since ${say(failingAt)}`;
     return warn(
       `Events have not reached "${setting}"${since}: ${error}. Events that wait: ${waiting}.`,
-      `Check "${setting}" and what is behind it. Events wait for as long as it takes.`,
+      `Check "${setting}" and what is behind it. Events wait unless the audit log is thinned out meanwhile.`,
     );
   });
-  const well = used.map(([setting]) => `"${setting}" gets every event`).join(', ');
+  const well = used
+    .map(
+      ([setting, { state }]) => `"${setting}" ${state === 'untried' ? 'is configured' : 'gets every event'}`,
+    )
+    .join(', ');
   return orWell(failing, well === '' ? 'Events are forwarded nowhere' : well);
 }

@@ -137,11 +137,16 @@ export class Deliveries {
   async begin(): Promise<void> {
     const { store, follower } = this.#options;
     if ((await this.#findTarget()).receiver === null) return;
+    if ((await store.read({ kind: 'find_cursor', follower })) === null) {
+      const [newest] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
+      const position = endOfLink(newest?.seq ?? 0);
+      await store.execute({ kind: 'set_cursor', follower, position, isFirst: true });
+    }
     this.#hasBegun = true;
-    if ((await store.read({ kind: 'find_cursor', follower })) !== null) return;
-    const [newest] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
-    const position = endOfLink(newest?.seq ?? 0);
-    await store.execute({ kind: 'set_cursor', follower, position, isFirst: true });
+  }
+
+  get called(): string {
+    return this.#options.called;
   }
 
   /** Reads the log and sends what is due, while this server is the leader. */
@@ -164,7 +169,9 @@ export class Deliveries {
     for (;;) {
       const page = await this.#readPage(this.#position ?? saved);
       if (page.events.length > 0) readNow ??= await this.#startClock();
-      for (const events of portion(page.events, receiver.most))
+      // An event is dropped alone.
+      const most = this.#options.giveUpMs === null ? receiver.most : 1;
+      for (const events of portion(page.events, most))
         if (!(await this.#deliverSome(events, receiver, readNow as () => Instant))) return this.#save();
       this.#position = page.end;
       // Now and then even without deliveries, so that a start has less to read.
@@ -208,7 +215,7 @@ export class Deliveries {
     const [head] = events;
     // The last events may be delivered twice; the new leader continues with the rest.
     if (!store.isLeader()) return false;
-    if (this.#isTooOld(head, readNow())) return this.#drop(head, 'it did not accept them within a day');
+    if (this.#isTooOld(head, readNow())) return this.#drop(head, 'it did not accept them in time');
     if (readMonotonicMs() < this.#nextTryMs) return false;
     // While the disk fails, deliveries cannot be recorded, and the same events would be sent repeatedly.
     await this.#save();
@@ -300,21 +307,27 @@ export class Deliveries {
   async #findCursor(): Promise<AuditPosition | null> {
     const { store, follower } = this.#options;
     const saved = await store.read({ kind: 'find_cursor', follower });
-    if (saved !== null) {
-      const isSetBack = this.#saved !== null && isAfter(this.#saved, saved);
-      if (isSetBack || this.#position === null || isAfter(saved, this.#position)) {
-        this.#position = saved;
-        this.#isUnsaved = false;
-      }
+    if (saved !== null && this.#continueFrom(saved) === saved) {
+      this.#position = saved;
+      this.#isUnsaved = false;
     }
     this.#saved = saved;
     return saved;
   }
 
+  /** The stored cursor, or this server's position if it is further. */
+  #continueFrom(saved: AuditPosition): AuditPosition {
+    const isSetBack = this.#saved !== null && isAfter(this.#saved, saved);
+    const isBehind = this.#position === null || isAfter(saved, this.#position);
+    return isSetBack || isBehind ? saved : (this.#position as AuditPosition);
+  }
+
+  /** A round may be under way meanwhile, so this changes nothing. */
   async #countWaiting(): Promise<number> {
-    const saved = await this.#findCursor();
+    const { store, follower } = this.#options;
+    const saved = await store.read({ kind: 'find_cursor', follower });
     let count = 0;
-    for (let at = this.#position; saved !== null && at !== null && count < MAX_WAITING; ) {
+    for (let at = saved && this.#continueFrom(saved); at !== null && count < MAX_WAITING; ) {
       const { events, end, isFull } = await this.#readPage(at);
       count += events.length;
       at = isFull ? end : null;

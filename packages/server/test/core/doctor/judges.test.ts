@@ -287,6 +287,7 @@ test('receivers of every event that fail', () => {
     read(judgeForwarding({ 'syslog.url': syslog, 'eventsFile.path': off }));
   assert.equal(judge(off), 'ok: Events are forwarded nowhere');
   assert.equal(judge(fine), 'ok: "syslog.url" gets every event');
+  assert.equal(judge({ ...fine, state: 'untried' }), 'ok: "syslog.url" is configured');
   const failing = { ...fine, state: 'failing', failingAt: NOW, error: 'it is away', waiting: 3 } as const;
   assert.match(
     judge(failing),

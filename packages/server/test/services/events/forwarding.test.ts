@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { openTestStore } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
+import type { Follower } from '../../../src/core/nouns/audit-position.ts';
 import { DAY_MS } from '../../../src/core/nouns/instant.ts';
 import type { Delivery, EventReceiver } from '../../../src/receivers/event-receiver.ts';
 import { Deliveries } from '../../../src/services/events/deliveries.ts';
@@ -19,10 +20,10 @@ async function openForwarding(t: TestContext) {
       return answers.shift() ?? { kind: 'delivered' };
     },
   };
-  const create = () =>
+  const create = (used = store, follower: Follower = 'syslog') =>
     new Deliveries({
-      store,
-      follower: 'syslog',
+      store: used,
+      follower,
       called: 'the receiver',
       giveUpMs: null,
       findTarget: async () => ({ isOn: true, receiver, kinds: null, problem: null }),
@@ -36,7 +37,7 @@ async function openForwarding(t: TestContext) {
   };
   const deliveries = create();
   await deliveries.begin();
-  return { clock, portions, answers, create, register, deliveries };
+  return { store, clock, portions, answers, create, register, deliveries };
 }
 
 test('every event is sent in portions, and a portion that failed again, by whoever leads then', async (t) => {
@@ -63,4 +64,26 @@ test('no event is too old', async (t) => {
   await deliveries.deliver();
   assert.deepEqual(portions.at(-1)?.slice(0, 1), ['ann']);
   assert.equal((await deliveries.describe()).dropped, 0);
+});
+
+test('it begins where it was switched on, even if that could not be stored at first', async (t) => {
+  const { store, portions, create, register } = await openForwarding(t);
+  const fresh = create(
+    {
+      ...store,
+      async execute(command) {
+        if (command.kind === 'set_cursor' && portions.length === 0) {
+          portions.push([]);
+          throw new Error('the disk is full');
+        }
+        return store.execute(command);
+      },
+    },
+    'file',
+  );
+  await assert.rejects(fresh.deliver(), /full/);
+  await fresh.deliver();
+  await register('ann');
+  await fresh.deliver();
+  assert.deepEqual(portions, [[], ['ann']]);
 });
