@@ -21,7 +21,10 @@ export interface PickedSlots {
   clear(): void;
 }
 
-/** The rows that are selected, to be released. Other filters begin anew, so that nothing is released that is not in sight. */
+/**
+ * The rows that are selected to be released. Other filters begin anew, so that nothing is released that is
+ * not in sight.
+ */
 export function usePicked(filters: Filters): PickedSlots {
   const [slots, setSlots] = useState<Picked>(new Map());
   const anchor = useRef(0);
