@@ -21,6 +21,7 @@ test('certificates that end soon, or have ended, are found', () => {
     [11, 10, 1, 0, -1].map((days) => judge(days)[0]?.severity),
     ['ok', 'warning', 'warning', 'problem', 'problem'],
   );
+  assert.match(judge(3)[0]?.text ?? '', /^The certificate for the grants of license 7 ends on /);
   assert.match(judge(3)[0]?.advice ?? '', /license sync/);
   assert.match(judge(3, 'airgap')[0]?.advice ?? '', /identity certify/);
 });
