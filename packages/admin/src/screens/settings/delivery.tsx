@@ -26,7 +26,6 @@ export function DeliveryState({ delivery: { state, error } }: { readonly deliver
 /** What arrived and what waits; nothing while it is off. */
 export function DeliveryCounts({ delivery }: { readonly delivery: Delivery }) {
   if (delivery.state === 'off') return null;
-  const dropped = delivery.dropped === 0 ? '' : `, ${formatNumber(delivery.dropped)} dropped`;
   return (
     <>
       <Term name="Last delivered">
@@ -34,7 +33,7 @@ export function DeliveryCounts({ delivery }: { readonly delivery: Delivery }) {
       </Term>
       <Term name="Waiting">{formatNumber(delivery.waiting)}</Term>
       <Term name="Since the start">
-        {formatNumber(delivery.delivered)} delivered{dropped}
+        {formatNumber(delivery.delivered)} delivered, {formatNumber(delivery.dropped)} dropped
       </Term>
     </>
   );
