@@ -35,7 +35,7 @@ test('the receiver of the page accepts what is genuine and fresh, and nothing el
     const readWall = () => Date.now() + offMs;
     const options = { url, secret, userAgent: 'Berth', timeoutMs: 10_000, signal, readWall };
     const event = { kind: 'server_started', version: '1' } as const;
-    const webhooks = createHttpWebhooks({ ...options, present: () => ({ ...event }) });
+    const webhooks = createHttpWebhooks({ ...options, present: () => JSON.stringify(event) });
     return webhooks.send([{ id: '1.0', licenseId: null, at: instant(0), event }]);
   };
   const refused = { kind: 'failed', reason: 'it answered with status 401', status: 401 };

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { ConfigError } from '../config.ts';
+import type { Follower } from '../core/nouns/audit-position.ts';
 import { SECOND_MS } from '../core/nouns/instant.ts';
 import { presentSent } from '../http/reply/present-event.ts';
 import type { EventReceiver } from '../receivers/event-receiver.ts';
@@ -27,12 +28,14 @@ export interface Forwarding {
 
 /** Those that are told every event, however long they are away. */
 export function composeForwarding(options: ForwardingOptions): Forwarding {
-  const { settings: _, signal: __, isServing: ___, ...parts } = options;
-  const open = { syslog: openSyslog(options), eventsFile: openEventsFile(options) };
-  const follow = (options: Pick<DeliveryOptions, 'follower' | 'called'>, find: () => EventReceiver | null) =>
+  const { store, log, readMonotonicMs } = options;
+  const follow = (follower: Follower, called: string, find: () => EventReceiver | null) =>
     new Deliveries({
-      ...parts,
-      ...options,
+      store,
+      log,
+      readMonotonicMs,
+      follower,
+      called,
       giveUpMs: null,
       findTarget: async () => {
         const receiver = find();
@@ -40,8 +43,8 @@ export function composeForwarding(options: ForwardingOptions): Forwarding {
       },
     });
   return {
-    syslog: follow({ follower: 'syslog', called: 'the syslog receiver' }, open.syslog),
-    eventsFile: follow({ follower: 'file', called: 'the file for events' }, open.eventsFile),
+    syslog: follow('syslog', 'the syslog receiver', openSyslog(options)),
+    eventsFile: follow('file', 'the file for events', openEventsFile(options)),
   };
 }
 

@@ -13,8 +13,8 @@ interface EventsFileOptions {
   readonly kept: number;
   /** Ends deliveries when the server stops. */
   readonly signal: AbortSignal;
-  /** The event with the names and dates of the API. */
-  readonly present: (event: SentEvent) => Readonly<Record<string, unknown>>;
+  /** The event as JSON, with the names and dates of the API. */
+  readonly present: (event: SentEvent) => string;
 }
 
 /** How many events are written and synced together. */
@@ -25,8 +25,6 @@ const NEWLINE = 0x0a;
 /** A file with an event in each line, as JSON. It is opened anew each time, so others may move it away. */
 export function createEventsFile(options: EventsFileOptions): EventReceiver {
   const { path, maxBytes, kept, signal, present } = options;
-  const format = (event: SentEvent) =>
-    `${JSON.stringify({ id: event.id, kind: event.event.kind, ...present(event) })}\n`;
   return {
     most: MOST,
     async send(events) {
@@ -34,7 +32,7 @@ export function createEventsFile(options: EventsFileOptions): EventReceiver {
       try {
         // If this fails, nothing has been written yet.
         if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= maxBytes) putAside(path, kept);
-        await append(path, events.map(format).join(''));
+        await append(path, events.map((event) => `${present(event)}\n`).join(''));
         return { kind: 'delivered' };
       } catch (error) {
         return { kind: 'failed', reason: explainFileError(path, error, 'written').replace(/\.$/, '') };

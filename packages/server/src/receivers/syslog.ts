@@ -15,8 +15,8 @@ export interface SyslogOptions {
   readonly timeoutMs: number;
   /** Ends attempts when the server stops. */
   readonly signal: AbortSignal;
-  /** The event with the names and dates of the API. */
-  readonly present: (event: SentEvent) => Readonly<Record<string, unknown>>;
+  /** The event as JSON, with the names and dates of the API. */
+  readonly present: (event: SentEvent) => string;
 }
 
 const PORTS = { 'tls:': 6514, 'tcp:': 514, 'udp:': 514 } as const;
@@ -67,7 +67,7 @@ function formatMessage(event: SentEvent, { hostname, present }: SyslogOptions): 
   const { kind } = event.event;
   const host = /^[\x21-\x7e]{1,255}$/.test(hostname) ? hostname : '-';
   const head = `<${PRIORITY}>1 ${new Date(event.at).toISOString()} ${host} berth - ${kind.slice(0, 32)} -`;
-  return Buffer.from(`${head} ${JSON.stringify({ id: event.id, kind, ...present(event) })}`);
+  return Buffer.from(`${head} ${present(event)}`);
 }
 
 function placeOf(url: string) {

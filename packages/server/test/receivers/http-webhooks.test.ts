@@ -32,7 +32,7 @@ test('a receiver without a valid certificate gets nothing', async (t) => {
     timeoutMs: 10_000,
     signal: new AbortController().signal,
     readWall: () => 0,
-    present: () => ({}),
+    present: () => '{}',
   });
   const event = { kind: 'server_started', version: '1' } as const;
   const delivery = await webhooks.send([{ id: '1.0', licenseId: null, at: instant(0), event }]);

@@ -10,6 +10,7 @@ interface EventPlace {
 }
 
 interface Sent {
+  readonly id: string;
   readonly licenseId: number | null;
   readonly at: Instant;
   readonly event: { readonly kind: string };
@@ -21,8 +22,8 @@ export function presentEvent({ seq, chain, at }: EventPlace, event: { readonly k
   return toWire({ seq, licenseId: chain === 0 ? null : chain, at, kind, ...(event as object) });
 }
 
-/** An event for those who follow the log: its id says where it is. */
-export function presentSent({ licenseId, at, event }: Sent): Readonly<Record<string, unknown>> {
-  const { seq: _, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
-  return facts;
+/** An event for those who follow the log, as JSON: its id says where it is. */
+export function presentSent({ id, licenseId, at, event }: Sent): string {
+  const { seq: _, kind, ...facts } = presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event);
+  return JSON.stringify({ id, kind, ...facts });
 }

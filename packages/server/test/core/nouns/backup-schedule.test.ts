@@ -35,3 +35,8 @@ describe('a schedule of backups', () => {
     assert.equal(isOverdue(periodic, due, plus(due, 6 * HOUR_MS)), true);
   });
 });
+
+test('a period of backups is from five minutes to 31 days', () => {
+  const valid = ['4m', '5m', '744h', '745h'].map((text) => parseSchedule(text) !== null);
+  assert.deepEqual(valid, [false, true, true, false]);
+});

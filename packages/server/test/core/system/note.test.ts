@@ -115,3 +115,10 @@ describe('a condition', () => {
     assert.deepEqual(decide(room, null), NOTHING);
   });
 });
+
+test('there is room below the lower limit, to the exact slot', () => {
+  assert.deepEqual(
+    [795, 799, 800].map((used) => judgeUse(used, 1000, 90)),
+    ['left', 'left', 'between'],
+  );
+});

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { refuseRotation, rotateMasterKey, setCloudKeys } from '../../../src/core/system/secrets.ts';
+import {
+  refuseRotation,
+  rotateMasterKey,
+  setCloudKeys,
+  setWebhookSecret,
+} from '../../../src/core/system/secrets.ts';
 
 describe('the keys for the licensing cloud', () => {
   const fingerprints = { apiKey: '11111111', sharedKey: '22222222' };
@@ -60,4 +65,9 @@ describe('the master key', () => {
     assert.match(refuseRotation(1)?.message ?? '', /^1 other server uses this database/);
     assert.match(refuseRotation(2)?.message ?? '', /^2 other servers use this database/);
   });
+});
+
+test('a secret of the webhook is one change', () => {
+  const command = { kind: 'set_webhook_secret', secret: 's', fingerprint: 'f', by: 'ada' } as const;
+  assert.deepEqual(setWebhookSecret.decide(command).outcome, { kind: 'done', count: 1 });
 });

@@ -8,7 +8,7 @@ import { openWebhookReceiver, type Reaction } from '../../../../../test/support/
 import { backOffMs } from '../../../src/core/back-off.ts';
 import { endOfLink } from '../../../src/core/nouns/audit-position.ts';
 import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
-import { presentEvent } from '../../../src/http/reply/present-event.ts';
+import { presentSent } from '../../../src/http/reply/present-event.ts';
 import { createHttpWebhooks } from '../../../src/receivers/http-webhooks.ts';
 import { BACK_OFF } from '../../../src/services/events/deliveries.ts';
 import { type WebhookOptions, Webhooks, type WebhookTarget } from '../../../src/services/events/webhooks.ts';
@@ -38,7 +38,7 @@ async function openDeliveries(t: TestContext, target: Partial<WebhookTarget> = {
       timeoutMs,
       signal,
       readWall: clock.readWall,
-      present: ({ licenseId, at, event }) => presentEvent({ seq: 0, chain: licenseId ?? 0, at }, event),
+      present: presentSent,
     });
     return new Webhooks({
       store,
