@@ -4,7 +4,7 @@ import type { CloudCounts } from '../../../src/core/command.ts';
 import { decide } from '../../../src/core/decide.ts';
 import { decideAddLicense } from '../../../src/core/decisions/install-license.ts';
 import { DAY_MS, HOUR_MS, type Instant, instant, plus } from '../../../src/core/nouns/instant.ts';
-import type { License } from '../../../src/core/nouns/license.ts';
+import type { Certificate, License } from '../../../src/core/nouns/license.ts';
 import {
   exampleFeature,
   exampleLicense,
@@ -132,4 +132,35 @@ describe('an answer with another period', () => {
     assert.deepEqual(totalAfter({ ...told, takesLower: true }), [7]);
     assert.deepEqual(totalAfter({ ...told, takesLower: false, acceptedBy: 'ada' }), [7]);
   });
+});
+
+describe('a certificate', () => {
+  const certificate: Certificate = {
+    texts: ['a', 'b'],
+    kid: 'k',
+    issuedAt: NOW,
+    expiresAt: plus(NOW, DAY_MS),
+  };
+  const certified = exampleLicense({ tie: { ...exampleLicense().tie, certificate } });
+  const listKinds = (command: Parameters<typeof decide>[0]) => {
+    const { events } = decide(command, exampleView({ license: certified }, null), NOW);
+    return events.map(({ kind }) => kind);
+  };
+  const others: [string, Certificate, readonly string[]][] = [
+    ['that is known is no event', { ...certificate, texts: ['a', 'b'] }, []],
+    ['in place of another one is an event', { ...certificate, texts: ['a', 'c'] }, ['certificate_added']],
+  ];
+  for (const [title, other, kinds] of others) {
+    test(title, () => {
+      const license = exampleLicense({ tie: { ...certified.tie, certificate: other } });
+      assert.deepEqual(listKinds(install(license)), kinds);
+      const certify = {
+        kind: 'certify_license',
+        licenseId: license.id,
+        certificate: other,
+        by: 'cloud',
+      } as const;
+      assert.deepEqual(listKinds(certify), kinds);
+    });
+  }
 });

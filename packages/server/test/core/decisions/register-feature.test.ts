@@ -72,6 +72,23 @@ describe('a slot of a feature', () => {
     assert.deepEqual(events, []);
   });
 
+  test('is lent to nobody while it is kept for others, but renewed', () => {
+    const facts = { slots: [HOLDER, exampleSlot('bob')], kept: 1 };
+    const bobs = { ...facts, featureSlots: [exampleFeatureSlot('bob')] };
+    assert.equal(refused(registerFeature('ada'), bobs).code, 'floating_not_available');
+    const both = { ...facts, featureSlots: [exampleFeatureSlot('ada'), exampleFeatureSlot('bob')] };
+    assert.equal(measured(registerFeature('ada'), both).inUse, 2);
+  });
+
+  test('is renewed, but not lent, where the license was activated on another machine', () => {
+    const license = licensed({}, { tie: { ...exampleLicense().tie, movedAt: NOW } });
+    assert.equal(refused(registerFeature('ada'), { license }).code, 'server_identity_changed');
+    const held = { license, featureSlots: [exampleFeatureSlot('ada')] };
+    assert.equal(measured(registerFeature('ada'), held).inUse, 1);
+    const longer = registerFeature('ada', { until: 'longest' });
+    assert.equal(refused(longer, held).code, 'server_identity_changed');
+  });
+
   test('never outlives the feature, nor validity and grace', () => {
     const soon = plus(NOW, MINUTE_MS);
     const byFeature = measured(registerFeature('ada'), { license: licensed({ expiresAt: soon }) });

@@ -365,4 +365,12 @@ describe('commands about a held slot', () => {
       assert.deepEqual([on, outcome.code], [1, code], command.kind);
     }
   });
+
+  test('a feature that none has is refused by the newest', () => {
+    for (const command of [registerFeature('ada'), releaseFeature('ada')]) {
+      const members = [2, 1].map((id) => ({ id, facts: { features: [] } }));
+      const { on, outcome } = refused(command, members);
+      assert.deepEqual([on, outcome.code], [2, 'invalid_license_feature_code'], command.kind);
+    }
+  });
 });

@@ -60,6 +60,17 @@ describe('borrowing', () => {
     assert.deepEqual(answers.slice(2), ['a refused → served']);
   });
 
+  test('that was refused is refused again while too many are borrowed, unless it is a longer one', () => {
+    const rules = cadRules({ borrow: { ...borrow, keep: 2 } });
+    const denied = { rule: 'borrow keep 2' };
+    const log = new ExampleLog().borrowed(0, 'a', 1).denied(1, 'b', denied).denied(2, 'a', denied);
+    assert.deepEqual(replay(rules, log, { licenses }).answers, [
+      'a served → served',
+      'b refused → borrow keep 2',
+      'a refused → served',
+    ]);
+  });
+
   test('leaves what is kept, until a borrow is over', () => {
     const rules = cadRules({ borrow: { ...borrow, keep: 2 } });
     const log = new ExampleLog().borrowed(0, 'a', 1).borrowed(59, 'b', 1).borrowed(60, 'c', 1);

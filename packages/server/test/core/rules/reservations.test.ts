@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { refuseByReservation } from '../../../src/core/rules/judge-slot.ts';
 import { countStillToCome } from '../../../src/core/rules/reservations.ts';
-import { MAX_RESERVATIONS } from '../../../src/core/rules/rule-set.ts';
+import { EMPTY_RULE_SET, MAX_RESERVATIONS } from '../../../src/core/rules/rule-set.ts';
+import { reserve, slotRules } from '../../store/exam/rule-sets.ts';
+import { NOW } from '../examples.ts';
 
 interface Reserved {
   readonly slots: number;
@@ -88,5 +91,28 @@ describe('what is still to come', () => {
     assert.equal(stillToCome(all, chain), 0);
     assert.equal(stillToCome(all, chain.slice(1)), 10);
     assert.equal(stillToCome(all, [...chain.slice(1), [['g0'], 3]]), 7);
+  });
+});
+
+describe('who is refused', () => {
+  const own = slotRules({ reserve: [reserve(2, 'a'), reserve(1, 'b')] });
+  const refusalWith = (held: Readonly<Record<string, number>>, free: number) => {
+    const holdings = { byGroups: new Map(Object.entries(held)), countAt: () => 0 };
+    const stranger = { groups: '', host: null, address: null };
+    const supply = { name: 'cad', slots: 3, free };
+    return refuseByReservation(EMPTY_RULE_SET, own, supply, holdings, stranger, NOW)?.message;
+  };
+
+  test('is told of every reservation that is not filled, and of no other', () => {
+    assert.equal(
+      refusalWith({}, 3),
+      '3 of 3 slots of "cad" are free, but reserved for a and b. ' +
+        'Ask your administrator (rule: reserve 2 for a, reserve 1 for b).',
+    );
+    assert.equal(
+      refusalWith({ a: 2 }, 1),
+      '1 of 3 slots of "cad" is free, but reserved for b. ' +
+        'Ask your administrator (rule: reserve 1 for b).',
+    );
   });
 });

@@ -50,6 +50,16 @@ export const ACCOUNTS = {
     assert.deepEqual(await listKinds(exam), ['account_created']);
   },
 
+  'the store says whether somebody has a one-time password': async (exam: ExamStore) => {
+    const hasOne = async () => (await exam.store.read({ kind: 'describe_store' })).isOneTimePasswordInUse;
+    await exam.execute(create('ada', 'admin', false));
+    assert.equal(await hasOne(), false);
+    await exam.execute(create('bob', 'user'));
+    assert.equal(await hasOne(), true);
+    await exam.execute(setPassword('bob', null));
+    assert.equal(await hasOne(), false);
+  },
+
   'signing in leaves a token, and failing leaves an event': async (exam: ExamStore) => {
     await exam.execute(create('ada', 'operator'));
     assert.deepEqual(await exam.execute(signIn('ada', null)), { kind: 'done', count: 0 });

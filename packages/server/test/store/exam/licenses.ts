@@ -6,6 +6,7 @@ import { codeOf, type ExamStore, grantedOf, users } from './exam-store.ts';
 
 const OLDER = licenseId(1);
 const NEWER = licenseId(2);
+const CAD = { product: 'cad' };
 
 /** Licenses are added and changed while slots are held. */
 export const LICENSES = {
@@ -49,15 +50,35 @@ export const LICENSES = {
     await exam.register('ada');
     await exam.borrow('bob', 'longest');
     await exam.register('eve');
+    const other = await exam.install({ id: licenseId(9), product: 'other' });
+    await exam.register('zoe', { product: 'other' });
     const validUntil = plus(NOW, 5 * MINUTE_MS);
     await exam.install({ slots: 3, validUntil });
-    for (const { endsAt } of await exam.listSlots()) assert.equal(endsAt, validUntil);
+    for (const { endsAt } of await exam.listSlots(license.id)) assert.equal(endsAt, validUntil);
+    for (const { endsAt } of await exam.listSlots(other.id)) assert.equal(endsAt, plus(NOW, 10 * MINUTE_MS));
     assert.equal((await exam.findSlot('bob'))?.borrowedUntil, validUntil);
     exam.clock.advance(5 * MINUTE_MS);
     assert.equal(await exam.countInUse(license), 0);
-    assert.equal(codeOf(await exam.register('ada')), 'license_expired');
+    assert.equal(codeOf(await exam.register('ada', CAD)), 'license_expired');
     await exam.install({ slots: 3, validUntil: null });
-    assert.equal(grantedOf(await exam.register('ada')).inUse, 1);
+    assert.equal(grantedOf(await exam.register('ada', CAD)).inUse, 1);
+  },
+
+  'the store counts its licenses and the slots that are held': async (exam: ExamStore) => {
+    await exam.install({ id: OLDER, slots: 3 });
+    const other = await exam.install({ id: licenseId(9), product: 'other' });
+    await exam.register('zoe', { product: 'other' });
+    await exam.borrow('ada', 'longest', CAD);
+    await exam.register('bob', CAD);
+    const count = async () => {
+      const { licenses, registrations } = await exam.store.read({ kind: 'describe_store' });
+      return { licenses, registrations };
+    };
+    assert.deepEqual(await count(), { licenses: 2, registrations: 3 });
+    await exam.execute({ kind: 'remove_license', licenseId: other.id, by: 'admin' });
+    assert.deepEqual(await count(), { licenses: 1, registrations: 2 });
+    exam.clock.advance(10 * MINUTE_MS);
+    assert.deepEqual(await count(), { licenses: 1, registrations: 1 });
   },
 
   'the same license again is no change and no event': async (exam: ExamStore) => {

@@ -300,6 +300,20 @@ export const RESTORED_BORROWS = {
     );
   },
 
+  'what others hold of a feature is not taken for what its borrower holds': async (exam: ExamStore) => {
+    const two = { ...LENDING, slots: 2 };
+    const license = await exam.install({ slots: 3, features: [exampleFeature('render', { floating: two })] });
+    await exam.borrow('ada', UNTIL);
+    await exam.registerFeature('ada', { until: plus(NOW, 5 * HOUR_MS) });
+    await passWrongYear(exam);
+    await exam.register('eve');
+    await exam.registerFeature('eve');
+    await reset(exam);
+    assert.equal(await exam.countFeatureSlots(license), 2);
+    const held = await exam.registerFeature('ada');
+    assert.ok(held.kind === 'measured' && held.slot?.borrowedUntil === plus(NOW, 5 * HOUR_MS));
+  },
+
   'more than a thousand are restored at once': async (exam: ExamStore) => {
     const license = await exam.install({ slots: 1100 });
     await Promise.all(users(1100).map((user) => exam.borrow(user, UNTIL)));
