@@ -54,7 +54,7 @@ export function queryStore(now: Instant) {
       (SELECT count(*) FROM license WHERE removed_at IS NULL) AS licenses,
       (SELECT count(*) FROM registration JOIN license ON id = license_id
        WHERE ends_at > :now AND removed_at IS NULL) AS registrations,
-      (SELECT count(*) FROM account WHERE one_time = 1) AS one_time
+      (SELECT count(*) FROM account WHERE one_time_at IS NOT NULL) AS one_time
     FROM server`;
   return prepareQuery(sql, { now }, ([row]: readonly StoreRow[]) => storeFromRow(row as StoreRow));
 }

@@ -166,8 +166,7 @@ export const STATEMENTS = {
 
   ...writesTo('account', {
     clampOneTimePasswords: 'UPDATE account SET one_time_at = :now WHERE one_time_at > :now',
-    putPassword:
-      'UPDATE account SET password_hash = ?, one_time = ?, one_time_at = ?, one_time_used = 0 WHERE name = ?',
+    putPassword: 'UPDATE account SET password_hash = ?, one_time_at = ?, one_time_used = 0 WHERE name = ?',
     putRole: 'UPDATE account SET role = ? WHERE name = ?',
     useOneTimePassword: 'UPDATE account SET one_time_used = 1 WHERE name = ?',
   }),

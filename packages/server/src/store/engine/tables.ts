@@ -85,7 +85,6 @@ export const TABLES = {
       name: text,
       role,
       password_hash: text,
-      one_time: number,
       created_at: time,
       one_time_at: time.orNull,
       one_time_used: number,

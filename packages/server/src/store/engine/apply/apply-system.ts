@@ -78,10 +78,10 @@ const APPLY: Appliers<Batch, SystemChange> = {
 
   put_account({ statements, now }, { name, role, passwordHash, oneTime }) {
     const times = { created_at: now, one_time_at: oneTime ? now : null, one_time_used: 0 };
-    statements.account.add({ name, role, password_hash: passwordHash, one_time: oneTime ? 1 : 0, ...times });
+    statements.account.add({ name, role, password_hash: passwordHash, ...times });
   },
   put_password({ statements, now }, { name, passwordHash, oneTime }) {
-    statements.putPassword.run(passwordHash, oneTime ? 1 : 0, oneTime ? now : null, name);
+    statements.putPassword.run(passwordHash, oneTime ? now : null, name);
   },
   put_role({ statements }, { name, role }) {
     statements.putRole.run(role, name);

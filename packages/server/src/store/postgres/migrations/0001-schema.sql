@@ -281,7 +281,6 @@ CREATE TABLE account (
   name TEXT COLLATE "C" PRIMARY KEY,
   role TEXT COLLATE "C" NOT NULL,
   password_hash TEXT COLLATE "C" NOT NULL,
-  one_time BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   one_time_at BIGINT,
   one_time_used BIGINT NOT NULL DEFAULT 0

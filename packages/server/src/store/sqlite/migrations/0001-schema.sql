@@ -237,7 +237,6 @@ CREATE TABLE account (
   name TEXT PRIMARY KEY,
   role TEXT NOT NULL,
   password_hash TEXT NOT NULL,
-  one_time INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   one_time_at INTEGER,
   one_time_used INTEGER NOT NULL DEFAULT 0
