@@ -74,7 +74,7 @@ interface Place {
   readonly peak: number;
 }
 
-const NOTHING = { grants: 0, returns: 0, expiries: 0, denials: 0, peak: 0, net: 0, late: 0, borrowed: 0 };
+const NOTHING = { grants: 0, returns: 0, denials: 0, peak: 0, net: 0, late: 0, borrowed: 0 };
 
 function slotRows(
   random: Random,

@@ -60,13 +60,13 @@ function usageOf(
       return recordBorrow(event.feature, findLiveFeature(event.feature, event.user, view, now), now);
     case 'slot_returned':
     case 'slot_recalled':
-      return [recordEnd('returned', findSlot(event.user, view), now)];
+      return [recordEnd(findSlot(event.user, view), now)];
     case 'slot_expired':
-      return [recordEnd('expired', findSlot(event.user, view), event.endedAt)];
+      return [recordEnd(findSlot(event.user, view), event.endedAt)];
     case 'feature_returned':
-      return [recordNamedFeatureEnd('returned', event, view, now)];
+      return [recordNamedFeatureEnd(event, view, now)];
     case 'feature_expired':
-      return [recordNamedFeatureEnd('expired', event, view, event.endedAt)];
+      return [recordNamedFeatureEnd(event, view, event.endedAt)];
     case 'all_slots_returned':
       return [...recordAllFeatures(view, now), ...recordAll(view, now)];
     case 'all_features_returned':
@@ -89,29 +89,25 @@ export function recordBorrow(
   return [{ kind: 'borrowed', feature, at: now, lastUntil }];
 }
 
-type EndKind = 'returned' | 'expired';
-
-function recordEnd(kind: EndKind, slot: Registration, at: Instant): UsageEvent {
+function recordEnd(slot: Registration, at: Instant): UsageEvent {
   const { registeredAt: heldSince, borrowedUntil } = slot;
-  return { kind, feature: WHOLE_LICENSE, at, person: personOf(slot), heldSince, borrowedUntil };
+  return { kind: 'ended', feature: WHOLE_LICENSE, at, person: personOf(slot), heldSince, borrowedUntil };
 }
 
 function recordFeatureEnd(
-  kind: EndKind,
   { feature, user, registeredAt: heldSince, borrowedUntil }: FeatureSlot,
   person: Person | undefined,
   at: Instant,
 ): UsageEvent {
-  return { kind, feature, at, person: person ?? personNamedOnly(user), heldSince, borrowedUntil };
+  return { kind: 'ended', feature, at, person: person ?? personNamedOnly(user), heldSince, borrowedUntil };
 }
 
 function recordNamedFeatureEnd(
-  kind: EndKind,
   { feature, user }: Pick<FeatureSlot, 'feature' | 'user'>,
   view: LicenseView,
   at: Instant,
 ): UsageEvent {
-  return recordFeatureEnd(kind, findFeatureSlot(feature, user, view), personNamed(user, view), at);
+  return recordFeatureEnd(findFeatureSlot(feature, user, view), personNamed(user, view), at);
 }
 
 function personNamedOnly(user: string): Person {
@@ -120,7 +116,7 @@ function personNamedOnly(user: string): Person {
 
 function recordAll(view: LicenseView, now: Instant): readonly UsageEvent[] {
   const live = view.listAll().registrations.filter((slot) => isLive(slot, now));
-  return live.map((slot) => recordEnd('returned', slot, now));
+  return live.map((slot) => recordEnd(slot, now));
 }
 
 /** Those that have ended already, and are removed with the others, ended at their own time. */
@@ -129,10 +125,7 @@ function recordAllFeatures(view: LicenseView, now: Instant): readonly UsageEvent
   const { registrations, featureSlots } = view.listAll();
   const persons = new Map(registrations.map((slot) => [slot.user, personOf(slot)]));
   const rest = featureSlots.filter((slot) => !collected.has(nameOf(slot)));
-  return rest.map((slot) => {
-    const kind = slot.endsAt <= now ? 'expired' : 'returned';
-    return recordFeatureEnd(kind, slot, persons.get(slot.user), earlier(slot.endsAt, now));
-  });
+  return rest.map((slot) => recordFeatureEnd(slot, persons.get(slot.user), earlier(slot.endsAt, now)));
 }
 
 function nameOf({ feature, user }: Pick<FeatureSlot, 'feature' | 'user'>): string {

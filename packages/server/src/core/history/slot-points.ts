@@ -7,7 +7,6 @@ export interface SlotBucket {
   readonly lengthMs: number;
   readonly grants: number;
   readonly returns: number;
-  readonly expiries: number;
   readonly denials: number;
   /** The most in use after a grant; 0 if there was none. */
   readonly peak: number;
@@ -83,7 +82,7 @@ function restingPoint({ inUse, borrowed }: SlotState, at: Instant): SlotPoint {
 }
 
 function pointOf(start: SlotState, bucket: SlotBucket, now: Instant): SlotPoint {
-  const { at, grants, denials } = bucket;
+  const { at, grants, returns, denials } = bucket;
   const inUse = start.inUse + bucket.net;
   const lengthMs = Math.min(bucket.lengthMs, now - at);
   return {
@@ -93,7 +92,7 @@ function pointOf(start: SlotState, bucket: SlotBucket, now: Instant): SlotPoint 
     peak: Math.max(start.inUse, bucket.peak),
     borrowed: start.borrowed + bucket.borrowed,
     grants,
-    returns: bucket.returns + bucket.expiries,
+    returns,
     denials,
   };
 }
@@ -121,7 +120,7 @@ export function slotTotals(
     average: until > since ? start.inUse + changed / (until - since) : start.inUse,
     peak: buckets.reduce((most, { peak }) => Math.max(most, peak), start.inUse),
     grants: sum(({ grants }) => grants),
-    returns: sum(({ returns, expiries }) => returns + expiries),
+    returns: sum(({ returns }) => returns),
     denials: sum(({ denials }) => denials),
   };
 }

@@ -34,9 +34,9 @@ interface Borrowed {
   readonly lastUntil: Instant | null;
 }
 
-/** A slot is free again. */
+/** A slot is free again: it was returned, or its time was over. */
 export interface Ended {
-  readonly kind: 'returned' | 'expired';
+  readonly kind: 'ended';
   readonly person: Person;
   readonly heldSince: Instant;
   readonly borrowedUntil: Instant | null;

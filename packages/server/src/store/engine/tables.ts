@@ -232,7 +232,6 @@ export const TABLES = {
       ...BUCKET,
       grants: number,
       returns: number,
-      expiries: number,
       denials: number,
       peak: number,
       net: number,

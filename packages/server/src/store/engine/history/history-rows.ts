@@ -76,8 +76,7 @@ class Sheet {
         if (event.lastUntil !== null) this.#slots(id, feature, event.lastUntil).borrowed -= 1;
         this.#slots(id, feature, at).borrowed += 1;
         return;
-      case 'returned':
-      case 'expired':
+      case 'ended':
         this.#addEnd(id, feature, at, event);
         return;
       case 'denied':
@@ -95,9 +94,9 @@ class Sheet {
   }
 
   #addEnd(id: LicenseId, feature: string, at: Instant, ended: Ended): void {
-    const { kind, heldSince, borrowedUntil } = ended;
+    const { heldSince, borrowedUntil } = ended;
     const slots = this.#slots(id, feature, at);
-    slots[kind === 'returned' ? 'returns' : 'expiries'] += 1;
+    slots.returns += 1;
     change(slots, at, -1);
     if (borrowedUntil !== null) this.#slots(id, feature, earlier(borrowedUntil, at)).borrowed -= 1;
     const heldMs = Math.max(0, at - heldSince);
@@ -145,7 +144,6 @@ class Sheet {
       at: start,
       grants: 0,
       returns: 0,
-      expiries: 0,
       denials: 0,
       peak: 0,
       net: 0,

@@ -9,7 +9,6 @@ const FOLDS = {
   history_slot: {
     grants: 'sum',
     returns: 'sum',
-    expiries: 'sum',
     denials: 'sum',
     peak: 'max',
     net: 'sum',
@@ -91,9 +90,9 @@ const STORED = `SELECT license_id, '' AS feature, count(*) AS net, count(borrowe
     FROM feature_slot GROUP BY license_id, feature`;
 
 /** Corrects the numbers in use where slots have changed without a decision. */
-const SQUARE = `INSERT INTO history_slot (license_id, feature, grain, at, grants, returns, expiries, denials,
-    peak, net, late, borrowed)
-  SELECT license_id, feature, ${NOW_BUCKET.grain}, ${NOW_BUCKET.at}, 0, 0, 0, 0, 0, sum(net), 0, sum(borrowed)
+const SQUARE = `INSERT INTO history_slot (license_id, feature, grain, at, grants, returns, denials, peak,
+    net, late, borrowed)
+  SELECT license_id, feature, ${NOW_BUCKET.grain}, ${NOW_BUCKET.at}, 0, 0, 0, 0, sum(net), 0, sum(borrowed)
   FROM (SELECT * FROM (${STORED}) AS stored
     UNION ALL SELECT license_id, feature, -net, -borrowed FROM (${RECORDED}) AS recorded) AS difference
   WHERE license_id > 0 GROUP BY license_id, feature HAVING sum(net) <> 0 OR sum(borrowed) <> 0
@@ -117,7 +116,6 @@ export const HISTORY_STATEMENTS = {
       at: '0',
       grants: '0',
       returns: '0',
-      expiries: '0',
       denials: '0',
       peak: '0',
       late: '0',

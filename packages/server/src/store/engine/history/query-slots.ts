@@ -47,8 +47,8 @@ function endedOf(
      FROM (${held}) AS held WHERE ${where.join(' AND ')} AND ${at} <= :now`;
   const ended = table === 'registration' ? `${HELD.registration} WHERE ${HAS_ENDED[dialect]}` : HELD[table];
   return [
-    select('ends_at', `0, 0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`, ended),
-    `${select(lesser('borrowed_until', 'ends_at'), '0, 0, 0, 0, 0, 0, 0, -1')}
+    select('ends_at', `0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`, ended),
+    `${select(lesser('borrowed_until', 'ends_at'), '0, 0, 0, 0, 0, 0, -1')}
      AND borrowed_until IS NOT NULL`,
   ];
 }
@@ -57,7 +57,7 @@ function endedOf(
 function recordedSlots(scope: Scope, dialect: Dialect): string {
   const { licenseId, feature } = scope;
   const arms = [
-    `SELECT license_id, feature, grain, at, grants, returns, expiries, denials, peak, net, late, borrowed
+    `SELECT license_id, feature, grain, at, grants, returns, denials, peak, net, late, borrowed
      FROM history_slot WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}`,
     ...(feature === null || feature === '' ? endedOf('registration', scope, dialect) : []),
     ...(feature === '' ? [] : endedOf('feature_slot', scope, dialect)),
@@ -65,7 +65,7 @@ function recordedSlots(scope: Scope, dialect: Dialect): string {
   return `(${arms.join(' UNION ALL ')}) AS recorded`;
 }
 
-const SUMS = ['grants', 'returns', 'expiries', 'denials', 'net', 'borrowed']
+const SUMS = ['grants', 'returns', 'denials', 'net', 'borrowed']
   .map((column) => `CAST(sum(${column}) AS bigint) AS ${column}`)
   .join(', ');
 

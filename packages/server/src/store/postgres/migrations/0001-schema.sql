@@ -385,7 +385,6 @@ CREATE TABLE history_slot (
   at BIGINT NOT NULL,
   grants BIGINT NOT NULL,
   returns BIGINT NOT NULL,
-  expiries BIGINT NOT NULL,
   denials BIGINT NOT NULL,
   peak BIGINT NOT NULL,
   net BIGINT NOT NULL,

@@ -323,7 +323,6 @@ CREATE TABLE history_slot (
   at INTEGER NOT NULL,
   grants INTEGER NOT NULL,
   returns INTEGER NOT NULL,
-  expiries INTEGER NOT NULL,
   denials INTEGER NOT NULL,
   peak INTEGER NOT NULL,
   net INTEGER NOT NULL,
