@@ -85,6 +85,19 @@ describe('register lends a slot', () => {
     assert.deepEqual(decision.changes[0], { kind: 'remove_registration', registration: ended });
   });
 
+  test("whose end is nobody's doing", () => {
+    const by = { name: 'app', address: '10.0.0.9' };
+    const ended = exampleSlot('bob', { endsAt: NOW });
+    const { events } = decide(register('ada', { by }), exampleView({ slots: [ended] }, 'ada'), NOW);
+    assert.deepEqual(
+      events.map((event) => [event.kind, event.by]),
+      [
+        ['slot_expired', undefined],
+        ['slot_lent', by],
+      ],
+    );
+  });
+
   test('never beyond validity and grace', () => {
     const license = exampleLicense({ validUntil: plus(NOW, MINUTE_MS) });
     assert.equal(grantedOf(registerOn({ license })).registration.endsAt, plus(NOW, MINUTE_MS));
