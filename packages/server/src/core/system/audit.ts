@@ -3,11 +3,10 @@ import { isAfter } from '../nouns/audit-position.ts';
 import { type Instant, say } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import type { SetCursor, SignHeads, ThinAudit } from '../system-command.ts';
-import { ON_SERVER, type SystemFacts, type SystemModule, type ThinnableChain } from '../system-module.ts';
+import type { SystemFacts, SystemModule, ThinnableChain } from '../system-module.ts';
 
 /** Signs the heads of all chains as they stood before this commit. The event is the signature. */
 export const signHeads = {
-  ...ON_SERVER,
   scope: 'heads',
   needs: () => ({ heads: true }),
 
@@ -22,7 +21,6 @@ export const THIN_LIMIT = 10_000;
 
 /** Which links give way to totals. A chain keeps its newest link, however old that is. */
 export const thinAudit = {
-  ...ON_SERVER,
   scope: 'heads',
   needs: (command) => ({ chains: command }),
 

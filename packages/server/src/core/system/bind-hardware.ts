@@ -2,14 +2,13 @@ import { type SystemChange, unchanged } from '../decision.ts';
 import { type License, moveTie } from '../nouns/license.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import type { BindHardware } from '../system-command.ts';
-import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+import type { SystemFacts, SystemModule } from '../system-module.ts';
 
 /**
  * The server has started, on the machine it knows or on another one. Licenses that were activated for another
  * hardware id remember since when they are away from it; those that are back home forget that.
  */
 export const bindHardware = {
-  ...ON_SERVER,
   scope: 'all',
   needs: () => ({ licenses: true }),
 

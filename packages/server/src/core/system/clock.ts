@@ -6,11 +6,10 @@ import { type Instant, instant, later, say } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import type { AcceptClock, ResetClock } from '../system-command.ts';
-import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+import type { SystemFacts, SystemModule } from '../system-module.ts';
 
 /** Follows a wall clock that is ahead. */
 export const acceptClock = {
-  ...ON_SERVER,
   scope: 'all',
   needs: () => ({ clock: true }),
 
@@ -37,7 +36,6 @@ export const acceptClock = {
  * no borrow reaches further than one made now.
  */
 export const resetClock = {
-  ...ON_SERVER,
   scope: 'all',
   needs: () => ({ reset: true }),
 

@@ -1,10 +1,9 @@
 import { unchanged } from '../decision.ts';
 import type { ForgetUser } from '../system-command.ts';
-import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+import type { SystemFacts, SystemModule } from '../system-module.ts';
 
 /** Merges the history of a user into the anonymous totals. The event does not have the name. */
 export const forgetUser = {
-  ...ON_SERVER,
   scope: 'all',
   needs: ({ user }) => ({ historyOf: user }),
 

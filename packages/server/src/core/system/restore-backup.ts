@@ -1,14 +1,13 @@
 import type { SystemChange } from '../decision.ts';
 import type { License } from '../nouns/license.ts';
 import type { RestoreBackup } from '../system-command.ts';
-import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+import type { SystemFacts, SystemModule } from '../system-module.ts';
 
 /**
  * The data comes from a backup. What the vendor's cloud was told after that is unknown here, so licenses from
  * a cloud must be checked before they count. What the replaced data knows as given back stays given back.
  */
 export const restoreBackup = {
-  ...ON_SERVER,
   scope: 'all',
   needs: () => ({ licenses: true }),
 

@@ -43,7 +43,6 @@ export const setWebhookSecret = {
 
 /** A key that is in force already is not replaced: repeating the request does no harm. */
 export const rotateMasterKey = {
-  ...ON_SERVER,
   scope: 'secrets',
   needs: () => ({ masterKey: true }),
 
@@ -74,7 +73,6 @@ const MAX_KEYS = 16;
 
 /** Replaces the key that signs grants. The replaced one stays until every grant that it signed has ended. */
 export const rotateGrantKey = {
-  ...ON_SERVER,
   scope: 'all',
   needs: () => ({ licenses: true, grantKeys: true }),
 

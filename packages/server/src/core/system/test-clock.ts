@@ -3,13 +3,12 @@ import { plus } from '../nouns/instant.ts';
 import type { License } from '../nouns/license.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import type { AdvanceTestClock, StartTestClock } from '../system-command.ts';
-import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+import type { SystemFacts, SystemModule } from '../system-module.ts';
 
 type TestFacts = Pick<SystemFacts, 'licenses' | 'testClockMs'>;
 
 /** Removed licenses count too: what was borrowed from them may still be out. */
 export const startTestClock = {
-  ...ON_SERVER,
   scope: 'all',
   needs: () => ({ licenses: true }),
 
@@ -31,7 +30,6 @@ export const startTestClock = {
  * because tests do it every simulated minute.
  */
 export const advanceTestClock = {
-  ...ON_SERVER,
   scope: 'all',
   needs: () => ({ licenses: true }),
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Wait } from '../../../src/core/command.ts';
-import { MINUTE_MS, SECOND_MS } from '../../../src/core/nouns/instant.ts';
+import { MINUTE_MS, plus, SECOND_MS } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
 import type { HandedOn, PlaceKey } from '../../../src/core/outcome.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -8,7 +8,7 @@ import { from, limitingAddresses, NOW, register, ruling, setRules, unregister } 
 import { bar } from './bars.ts';
 import { codeOf, type ExamStore, grantedOf, refusedOf } from './exam-store.ts';
 import { expectOneSlotEach, installPool } from './pools.ts';
-import { cadRules, setRules as setExamRules } from './rule-sets.ts';
+import { cadRules, reserve, setRules as setExamRules } from './rule-sets.ts';
 
 const PRODUCT = 'cad';
 const KEY = { product: PRODUCT, feature: '' };
@@ -185,6 +185,19 @@ export const WAITING = {
     await told();
     assert.deepEqual(called, ['ada']);
     assert.equal((await exam.store.listWaiting()).waiting, 0);
+  },
+
+  'a rule that applies at times is looked at again every minute': async (exam: ExamStore) => {
+    await exam.install({ slots: 1 });
+    const noon = { days: [0, 1, 2, 3, 4, 5, 6], from: 12 * 60, to: 12 * 60 + 1, zone: 'UTC' };
+    await setExamRules(exam, cadRules({ reserve: [reserve(1, 'a', 'noon')] }, { times: { noon } }));
+    exam.clock.advance(20 * SECOND_MS);
+    await line(exam.store, 'bob');
+    assert.equal((await handOn(exam)).nextEndAt, plus(NOW, MINUTE_MS));
+    exam.clock.advance(40 * SECOND_MS);
+    await exam.execute(ask('bob'));
+    await handOn(exam);
+    assert.deepEqual(await exam.listUsers(), ['bob']);
   },
 
   'other requests of a user do not end their wait': async (exam: ExamStore) => {
