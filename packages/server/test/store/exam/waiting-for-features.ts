@@ -28,6 +28,7 @@ export const WAITING_FOR_FEATURES = {
     const floating = { slots: 1, timeoutMinutes: 10, canBorrow: false, maxBorrowHours: 0 };
     const license = await exam.install({ features: [{ ...exampleFeature('render'), floating }] });
     await exam.register('ada');
+    exam.clock.advance(1);
     const lent = await exam.registerFeature('ada');
     assert.ok(lent.kind === 'measured' && lent.slot !== null);
     const { registeredAt, endsAt } = lent.slot;
