@@ -28,6 +28,9 @@ interface UnderTestOptions extends Launch {
   readonly data?: string;
 }
 
+/** How many connections its clients open at most. */
+export const MAX_CONNECTIONS = 500;
+
 /** A data folder and its server, which can be stopped and restarted. Both are removed after the test. */
 export class ServerUnderTest {
   readonly data: string;
@@ -89,7 +92,7 @@ export class ServerUnderTest {
   async start(launch: Launch = {}): Promise<void> {
     const { isHere, ...options } = { ...this.#launch, ...launch, data: this.data };
     this.#process = await (isHere ? startHere(options) : startServerProcess(options));
-    this.#api = new BerthApi(this.#process.url, { connections: 500 });
+    this.#api = new BerthApi(this.#process.url, { connections: MAX_CONNECTIONS });
   }
 
   /** Stops it if it runs, and returns its exit code. */

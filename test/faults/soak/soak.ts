@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { exampleLimits } from '../../../packages/server/test/core/examples.ts';
 import { createRandom } from '../../support/random.ts';
 import { seedLicenses } from '../../support/server-process.ts';
-import { ServerUnderTest } from '../../support/server-under-test.ts';
+import { MAX_CONNECTIONS, ServerUnderTest } from '../../support/server-under-test.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Findings, Order, Size } from '../door/fault.ts';
 import { Office, PRODUCT, TIMEOUT_MINUTES } from './office.ts';
@@ -16,7 +16,9 @@ const SLOTS_PER_USER = 0.7;
 interface Footprint {
   readonly day: number;
   readonly memoryMb: number;
+  /** Besides the connections, which the clients keep. */
   readonly descriptors: number;
+  readonly connections: number;
   readonly logMb: number;
   readonly databaseMb: number;
 }
@@ -32,24 +34,35 @@ const BOUNDS = {
   memoryMb: 400,
   /** More than after two months. */
   memoryGrowth: 1.25,
-  /** Besides a connection for each client. */
   descriptors: 64,
+  /** As many as the clients open at most, and a few of its own. */
+  connections: MAX_CONNECTIONS + 16,
   logMb: 64,
   bytesPerEvent: 700,
 };
 
-const CONNECTIONS = 32;
-
 function measure({ pid, data }: ServerUnderTest, day: number): Footprint {
   const resident = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => linkOf(`/proc/${pid}/fd/${fd}`));
+  const connections = links.filter((link) => link.startsWith('socket:')).length;
   const bytesOf = (file: string) => statSync(join(data, file), { throwIfNoEntry: false })?.size ?? 0;
   return {
     day,
     memoryMb: Math.round(Number(resident) / 1024),
-    descriptors: readdirSync(`/proc/${pid}/fd`).length,
+    descriptors: links.length - connections,
+    connections,
     logMb: Math.round(bytesOf('berth.db-wal') / MB),
     databaseMb: Math.round(bytesOf('berth.db') / MB),
   };
+}
+
+/** One that was closed meanwhile leads nowhere. */
+function linkOf(descriptor: string): string {
+  try {
+    return readlinkSync(descriptor);
+  } catch {
+    return '';
+  }
 }
 
 async function liveThrough(order: Order): Promise<Findings> {
@@ -90,6 +103,7 @@ async function liveThrough(order: Order): Promise<Findings> {
       refused: office.refused,
       'memory in MB by month': footprints.map(({ memoryMb }) => memoryMb).join(' '),
       'file descriptors by month': footprints.map(({ descriptors }) => descriptors).join(' '),
+      'connections by month': footprints.map(({ connections }) => connections).join(' '),
       'database in MB by month': footprints.map(({ databaseMb }) => databaseMb).join(' '),
       'longest log in MB': Math.max(...footprints.map(({ logMb }) => logMb)),
     },
@@ -105,9 +119,9 @@ async function inspect(
   const violations: string[] = [];
   const { api } = server;
   const check = (isFine: boolean, what: string) => isFine || violations.push(what);
-  for (const { day, descriptors, logMb, memoryMb } of footprints) {
-    const most = CONNECTIONS + BOUNDS.descriptors;
-    check(descriptors <= most, `${descriptors} descriptors on day ${day}`);
+  for (const { day, descriptors, connections, logMb, memoryMb } of footprints) {
+    check(descriptors <= BOUNDS.descriptors, `${descriptors} descriptors on day ${day}`);
+    check(connections <= BOUNDS.connections, `${connections} connections on day ${day}`);
     check(logMb <= BOUNDS.logMb, `a log of ${logMb} MB on day ${day}`);
     check(memoryMb <= BOUNDS.memoryMb, `${memoryMb} MB of memory on day ${day}`);
   }
