@@ -63,9 +63,8 @@ async function runStoppedServer(
   const stopped = await fleet.findLeader();
   const other = fleet.servers.find((server) => server !== stopped) as ServerUnderTest;
   await delay(pickNumber(random, WORK_MS));
-  await stopInTransaction(fleet, stopped, random);
+  await stopInTransaction(fleet, stopped, other, random);
   const endsMs = performance.now() + seconds * 1000;
-  fleet.proxy.setTargets([other.url]);
   const longestWaitMs = patience * LONGEST_WAIT_MS;
   const waitedMs = await measureWait(other, longestWaitMs);
   const before = book.acknowledged;
@@ -98,12 +97,20 @@ const FIND_SILENT = `SELECT pid FROM pg_stat_activity WHERE state = 'idle in tra
   AND datname = current_database() AND state_change < clock_timestamp() - interval '${SILENCE_MS} ms'`;
 
 /** At random moments, until one is in the middle of a transaction, whose locks it then holds. */
-async function stopInTransaction(fleet: Fleet, { pid }: ServerUnderTest, random: Random): Promise<void> {
+async function stopInTransaction(
+  fleet: Fleet,
+  { pid }: ServerUnderTest,
+  other: ServerUnderTest,
+  random: Random,
+): Promise<void> {
   for (let attempt = 0; attempt < STOP_ATTEMPTS; attempt++) {
     process.kill(pid, 'SIGSTOP');
+    // Otherwise all clients would soon wait for this one, and none would ask the other.
+    fleet.proxy.setTargets([other.url]);
     await delay(SILENCE_MS * 2);
     if ((await fleet.query(FIND_SILENT)).length > 0) return;
     process.kill(pid, 'SIGCONT');
+    fleet.proxy.setTargets(fleet.urls);
     await delay(random() * SILENCE_MS);
   }
   throw new Error('The server was never in the middle of a transaction.');
