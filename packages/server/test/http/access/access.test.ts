@@ -29,7 +29,7 @@ type Standing = Role | 'nobody' | 'liar' | 'certificate';
 /** One way to call the server. */
 interface Visit {
   readonly standing: Standing;
-  /** Called again after every change: some changes use up the credentials. */
+  /** Called for every request: some requests use up their credentials. */
   request(app: TestApp): Promise<SendOptions> | SendOptions;
   /** Whether it is the same request every time, which takes nothing from the store. */
   readonly isSteady?: true;
@@ -211,13 +211,12 @@ async function walk(
   routes: readonly Route[] = app.routes,
 ): Promise<void> {
   let refused: RefusedCalls | null = null;
-  let request: SendOptions | null = null;
   for (const route of routes) {
     for (const [method, path] of callsOf(route)) {
       const fate = fateOf(route, visit, auth);
       // Refused calls change nothing, so one look at the store is enough for all of them in a row.
-      if (fate === 'through') refused = await expectUntouched(app, refused);
-      request ??= await visit.request(app);
+      if (fate === 'through' || visit.isSteady !== true) refused = await expectUntouched(app, refused);
+      const request = await visit.request(app);
       if (fate !== 'through') refused ??= { traces: await readTraces(app.store), calls: [] };
       const answer = await call(app, route, method, path, request);
       const what = `${method} ${path}: ${answer.status} ${answer.text}`;
@@ -226,7 +225,6 @@ async function walk(
       if (fate !== 'through') expectRefused(answer, fate, what);
       else if (route.access !== 'public') assert.ok(answer.status === 200 || answer.status === 400, what);
       else assert.ok(answer.status < 500, what);
-      if (fate === 'through' && isChanging(route)) request = null;
     }
   }
   await expectUntouched(app, refused);
