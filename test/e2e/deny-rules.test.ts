@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer, Facts } from '../support/berth-api.ts';
 import { pollUntil } from '../support/poll.ts';
 import { ServerUnderTest } from '../support/server-under-test.ts';
-import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
 
 const CALLERS = 16;
@@ -117,7 +116,7 @@ function expectFolded(events: readonly Facts[]): void {
   }
 }
 
-describeStores('the rules file', () => {
+describe('the rules file', () => {
   test('takes effect soon, and affects nobody else', async (t) => {
     const licenses = [testLicense(7, { slots: CALLERS })];
     const server = await ServerUnderTest.start(t, { licenses, isHere: true });

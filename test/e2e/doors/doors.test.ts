@@ -3,7 +3,6 @@ import { networkInterfaces } from 'node:os';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { runBerth } from '../../support/berth-command.ts';
 import { ensureTool } from '../../support/install-tools.ts';
-import { describeStores } from '../../support/stores/test-stores.ts';
 import { curl } from './curl.ts';
 import { startNginx } from './nginx.ts';
 import {
@@ -75,10 +74,7 @@ for (const clients of ['open', 'required'] as const) {
   /** What is the default is not said. */
   const args = clients === 'open' ? [] : ['--auth-clients', clients];
 
-  /** Accounts and tokens are in the store; who may do what is the same for both settings. */
-  const describeHere = clients === 'required' ? describeStores : describe;
-
-  describeHere(`the seven calls on the machine itself, where auth.clients is ${clients}`, () => {
+  describe(`the seven calls on the machine itself, where auth.clients is ${clients}`, () => {
     test('before the password is replaced', async (t) => {
       if (!hasCurl) return t.skip('optional: needs curl');
       const server = await startFreshServer(t, { args });
