@@ -80,6 +80,8 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   rules_changed: { revision: true, diff: true },
   settings_changed: { settings: true },
   webhook_secret_set: { fingerprint: true },
+  channel_set: { channel: true, target: true, changed: true },
+  channel_removed: { channel: true },
   bar_added: { barred: true, pattern: true, note: true },
   bar_removed: { barred: true, pattern: true },
   license_expiring: { licenseId: true, product: true, validUntil: true },

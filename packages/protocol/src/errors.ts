@@ -188,6 +188,8 @@ const FACTS = {
   token_not_found: { title: 'The token does not exist' },
   setting_not_changeable: { title: 'The setting cannot be changed while the server runs' },
   webhook_not_set: { title: 'There is no webhook that events can be sent to' },
+  channel_not_found: { title: 'There is no channel with this name' },
+  too_many_channels: { title: 'There are too many channels' },
   too_many_bars: { title: 'There are too many bars' },
   rules_not_valid: { title: 'The rules have errors' },
   rules_changed: { title: 'Other rules were applied meanwhile' },

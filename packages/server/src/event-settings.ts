@@ -1,9 +1,7 @@
-import { WEBHOOK_TOPICS, type WebhookTopic } from './core/nouns/webhook-topics.ts';
+import { TOPIC_NAMES } from './core/nouns/topics.ts';
 import { type Bounded, isSyslogUrl } from './setting.ts';
 
 const always = () => true;
-
-const TOPICS = Object.keys(WEBHOOK_TOPICS) as readonly WebhookTopic[];
 
 /** What is reported, and to whom. */
 export const EVENT_SETTINGS = [
@@ -69,8 +67,8 @@ export const EVENT_SETTINGS = [
   {
     path: 'webhooks.events',
     isLive: true,
-    default: TOPICS,
-    oneOf: TOPICS,
+    default: TOPIC_NAMES,
+    oneOf: TOPIC_NAMES,
     about: 'Events to send to the webhook.',
   },
   {
@@ -96,6 +94,13 @@ export const EVENT_SETTINGS = [
     default: '',
     isPath: always,
     about: 'File with certificates (PEM) that vouch for the syslog receiver, if it is none that Node knows.',
+  },
+  {
+    path: 'mail.caFile',
+    default: '',
+    isPath: always,
+    about:
+      'File with certificates (PEM) that vouch for mail servers of channels, if Node does not know theirs.',
   },
   {
     path: 'eventsFile.path',

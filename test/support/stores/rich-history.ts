@@ -16,6 +16,7 @@ import {
   release,
   setRules,
 } from '../../../packages/server/test/core/examples.ts';
+import { exampleChannel } from '../../../packages/server/test/core/notify/example-channel.ts';
 
 /** Users are sorted by bytes, not by the rules of a language. */
 export const ODD_USERS = ['Zoë', 'zoe', 'äda', 'Ada', 'ada', "o'brien", 'a b', '\u{1F600}', '\uFFFD', '_'];
@@ -117,6 +118,9 @@ async function lend(store: Store, clock: ManualClock): Promise<void> {
   await store.execute({ kind: 'add_bar', bar, by: BY });
   const setting = { name: 'page.name', value: "o'brien", shown: "o'brien" };
   await store.execute({ kind: 'change_settings', changes: [setting], by: BY });
+  const position = { seq: 5, index: 0 };
+  await store.execute({ kind: 'put_channel', channel: exampleChannel(), by: BY });
+  await store.execute({ kind: 'set_cursor', follower: 'channel ops', position, memory: '{"told":{}}' });
   await store.execute({ kind: 'set_webhook_secret', secret: "o'secret", fingerprint: 'f', by: BY });
   const request = { requestId: 'r1', request: 'airgap', product: null, licenseKey: "o'key" } as const;
   await store.execute({ kind: 'open_request', ...request, by: BY });

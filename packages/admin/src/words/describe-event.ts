@@ -133,6 +133,11 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   audit_thinned: (of) => `Events before ${of('before')} were replaced by totals`,
   settings_changed: (of) => `Settings changed: ${of('settings')}`,
   webhook_secret_set: () => 'The webhook has a new secret',
+  channel_set: (of) =>
+    of('changed') === ''
+      ? `The channel ${of('channel')} was added`
+      : `The channel ${of('channel')} was changed: ${of('changed')}`,
+  channel_removed: (of) => `The channel ${of('channel')} was removed`,
   bar_added: (of) => `The ${of('barred')} ${of('pattern')} was barred`,
   bar_removed: (of) => `The ${of('barred')} ${of('pattern')} is no longer barred`,
 };

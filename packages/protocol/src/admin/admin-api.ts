@@ -13,6 +13,7 @@ import type { addProductRequest, removeProductAnswer, removeProductRequest } fro
 import type { AUDIT_API } from './audit.ts';
 import type { BACKUP_API } from './backup.ts';
 import type { BAR_API } from './bars.ts';
+import type { CHANNEL_API, WEBHOOK_API } from './channels.ts';
 import type { CLOCK_API } from './clock.ts';
 import type { CLOUD_API } from './cloud.ts';
 import type { DOCTOR_API } from './doctor.ts';
@@ -30,7 +31,6 @@ import type { STATUS_API } from './status.ts';
 import type { TEST_CLOCK_API } from './test-clock.ts';
 import type { TOKEN_API } from './tokens.ts';
 import type { USER_API } from './users.ts';
-import type { WEBHOOK_API } from './webhooks.ts';
 
 /**
  * Everything that the administrator's page and the command line ask for, by method and path. Types only: the
@@ -39,6 +39,7 @@ import type { WEBHOOK_API } from './webhooks.ts';
 type AdminApi = typeof AUDIT_API &
   typeof BACKUP_API &
   typeof BAR_API &
+  typeof CHANNEL_API &
   typeof CLOCK_API &
   typeof CLOUD_API &
   typeof DOCTOR_API &

@@ -6,6 +6,12 @@ export const ROLES = ['user', 'viewer', 'operator', 'admin'] as const;
 /** What can be barred. */
 export const BAR_KINDS = ['user', 'host', 'address'] as const;
 
+/** How messages to administrators are sent. */
+export const CHANNEL_KINDS = ['mail', 'slack', 'teams', 'webhook'] as const;
+
+/** How a connection to a mail server is encrypted: after it began, from its start, or not. */
+export const MAIL_SECURITIES = ['starttls', 'tls', 'none'] as const;
+
 /** The subjects of an examination, in its order: the clock is compared with the answer of the cloud. */
 export const CHECKS = [
   'server',
@@ -20,6 +26,7 @@ export const CHECKS = [
   'versions',
   'backup',
   'webhooks',
+  'channels',
   'forwarding',
   'exposure',
 ] as const;

@@ -1,4 +1,6 @@
+import { MAX_CHANNELS } from '../core/notify/channel.ts';
 import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
+import type { Channels } from '../services/events/channels.ts';
 import type { Deliveries } from '../services/events/deliveries.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Notices } from '../services/events/notices.ts';
@@ -40,6 +42,20 @@ export function createNoticeRounds(notices: Pick<Notices, 'look'>, log: Log): Lo
     },
     onError: (error) => log.warn({ error: String(error) }, 'looking for notices failed; retrying'),
   });
+}
+
+/** A message comes within this time after what it tells. */
+const MESSAGE_INTERVAL_MS = SECOND_MS;
+
+/** A loop for every channel that there may be: one that hangs delays no other. */
+export function createMessageRounds(channels: Pick<Channels, 'deliver'>, log: Log): readonly Loop[] {
+  return Array.from({ length: MAX_CHANNELS }, (_, place) =>
+    createLoop({
+      intervalMs: MESSAGE_INTERVAL_MS,
+      work: () => channels.deliver(place),
+      onError: (error) => log.debug({ error: String(error) }, 'a round of messages failed'),
+    }),
+  );
 }
 
 export function createDeliveries(deliveries: Deliveries, log: Log): Loop {

@@ -60,6 +60,15 @@ export const FLAGS = {
   reason: { type: 'string' },
   csv: { type: 'boolean' },
   format: { type: 'string' },
+  to: { type: 'string' },
+  from: { type: 'string' },
+  server: { type: 'string' },
+  security: { type: 'string' },
+  topics: { type: 'string' },
+  gap: { type: 'string' },
+  quiet: { type: 'string' },
+  weekends: { type: 'string' },
+  digest: { type: 'string' },
 } as const;
 
 export type Flags = FlagsOf<typeof FLAGS>;
@@ -156,6 +165,8 @@ export interface Restored {
   readonly uncertain_reports: number;
   /** Stored settings by which a copy would act on what belongs to the original; without secrets. */
   readonly settings_left_out: readonly { readonly name: string; readonly value: unknown }[];
+  /** Channels by which a copy would send messages. */
+  readonly channels_paused: readonly string[];
   readonly hardware_id_before: string | null;
 }
 

@@ -3,6 +3,7 @@ import {
   createDeliveries,
   createFeedBeats,
   createFeedPolls,
+  createMessageRounds,
   createNoticeRounds,
 } from '../background/event-loops.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
@@ -12,6 +13,7 @@ import type { EventReceiver } from '../receivers/event-receiver.ts';
 import { openWebhooks, readWebhookSecret } from '../receivers/open-webhooks.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
+import type { Channels } from '../services/events/channels.ts';
 import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts';
 import { createNotices, type Notices } from '../services/events/notices.ts';
 import { createServerNotices } from '../services/events/server-notices.ts';
@@ -19,6 +21,7 @@ import { Webhooks, type WebhookTarget } from '../services/events/webhooks.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
+import { composeChannels } from './compose-channels.ts';
 import { composeForwarding, type Forwarding } from './compose-forwarding.ts';
 import type { Loops } from './compose-loops.ts';
 import type { ServerEnvironment } from './serve-options.ts';
@@ -28,6 +31,7 @@ export interface EventParts extends Forwarding {
   readonly feed: EventFeed;
   readonly notices: Notices;
   readonly webhooks: Webhooks;
+  readonly channels: Channels;
   /** The loops of a running server, once the log is ready. */
   begin(): Promise<Loops>;
   /** There may be new events, so poll now. */
@@ -71,6 +75,15 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   const { signal } = cutOff;
   const { isServing } = options;
   const forwarding = composeForwarding({ store, settings, log, readMonotonicMs, signal, isServing });
+  const channels = composeChannels({
+    store,
+    settings,
+    log,
+    readMonotonicMs,
+    signal,
+    isServing,
+    environment: options.environment,
+  });
   const polls = createFeedPolls(feed, log);
   const followers = [webhooks.deliveries, forwarding.syslog, forwarding.eventsFile];
   const deliveries = followers.map((follower) => createDeliveries(follower, log));
@@ -78,6 +91,7 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
     feed,
     notices,
     webhooks,
+    channels,
     ...forwarding,
     async begin() {
       const always = [polls, createFeedBeats(feed, log), createNoticeRounds(serverNotices, log)];
@@ -89,7 +103,7 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
       const target = await findTarget();
       requireTarget(target, options, log);
       for (const follower of followers) await follower.begin();
-      return { always, leading: [...leading, ...deliveries] };
+      return { always, leading: [...leading, ...deliveries, ...createMessageRounds(channels, log)] };
     },
     wake() {
       for (const loop of [polls, ...deliveries]) loop.wake();

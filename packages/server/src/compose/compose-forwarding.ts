@@ -50,7 +50,7 @@ export function composeForwarding(options: ForwardingOptions): Forwarding {
 
 /** The receiver stays the same while its URL does. */
 function openSyslog({ settings, signal, isServing }: ForwardingOptions): () => EventReceiver | null {
-  const ca = isServing ? readCertificates(settings.current.syslog.caFile) : null;
+  const ca = isServing ? readCertificates('syslog.caFile', settings.current.syslog.caFile) : null;
   let last: { readonly url: string; readonly receiver: EventReceiver } | null = null;
   return () => {
     const { url } = settings.current.syslog;
@@ -63,18 +63,19 @@ function openSyslog({ settings, signal, isServing }: ForwardingOptions): () => E
   };
 }
 
-function readCertificates(file: string): string | null {
+/** The certificates in the file that a setting names; `null`: it names none. */
+export function readCertificates(setting: string, file: string): string | null {
   if (file === '') return null;
-  const text = readText(file);
+  const text = readText(setting, file);
   if (isCertificate(text)) return text;
-  throw new ConfigError(`"syslog.caFile" has no certificate: ${file} must contain one as PEM.`);
+  throw new ConfigError(`"${setting}" has no certificate: ${file} must contain one as PEM.`);
 }
 
-function readText(file: string): string {
+function readText(setting: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new ConfigError(`"syslog.caFile" cannot be read. ${explainFileError(file, error, 'read')}`);
+    throw new ConfigError(`"${setting}" cannot be read. ${explainFileError(file, error, 'read')}`);
   }
 }
 

@@ -15,6 +15,7 @@ import {
   keepGivenBack,
   leaveOutSettings,
   listGivenBack,
+  pauseChannels,
   putPendingAside,
 } from '../services/backups/restore-store.ts';
 import { systemClock } from '../store/clock.ts';
@@ -132,7 +133,7 @@ function makeStamp(): string {
   return say(systemClock.readWall()).replace(/[:.-]/g, '');
 }
 
-type Recorded = Pick<Restored, 'uncertain_reports' | 'given_back' | 'settings_left_out'>;
+type Recorded = Pick<Restored, 'uncertain_reports' | 'given_back' | 'settings_left_out' | 'channels_paused'>;
 
 /** Records the restore in the draft, and takes over what must not be forgotten. */
 async function record(
@@ -140,7 +141,12 @@ async function record(
   { facts, masterKey, holdings }: OpenedBackup,
   replaced: Holdings | null,
 ): Promise<Recorded> {
-  let recorded: Recorded = { uncertain_reports: 0, given_back: [], settings_left_out: [] };
+  let recorded: Recorded = {
+    uncertain_reports: 0,
+    given_back: [],
+    settings_left_out: [],
+    channels_paused: [],
+  };
   const isSame = replaced?.identity === holdings.identity;
   const givenBack = isSame ? listGivenBack(replaced) : [];
   const event = {
@@ -155,7 +161,13 @@ async function record(
     const kept = await keepGivenBack(store, givenBack, holdings);
     const named = kept.map(({ id, product }) => ({ license_id: id, product }));
     const leftOut = await leaveOutSettings(store);
-    recorded = { uncertain_reports: uncertain, given_back: named, settings_left_out: leftOut };
+    const paused = await pauseChannels(store);
+    recorded = {
+      uncertain_reports: uncertain,
+      given_back: named,
+      settings_left_out: leftOut,
+      channels_paused: paused,
+    };
   });
   return recorded;
 }

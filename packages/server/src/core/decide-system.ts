@@ -2,6 +2,7 @@ import { exportKey } from './nouns/notice-key.ts';
 import { createAccount, removeAccount, setPassword, setRole } from './system/accounts.ts';
 import { setCursor, signHeads, thinAudit } from './system/audit.ts';
 import { bindHardware } from './system/bind-hardware.ts';
+import { putChannel, removeChannel } from './system/channels.ts';
 import { acceptClock, resetClock } from './system/clock.ts';
 import { forgetUser } from './system/forget-user.ts';
 import { note } from './system/note.ts';
@@ -47,6 +48,8 @@ const MODULES = {
   advance_test_clock: advanceTestClock,
   set_cloud_keys: setCloudKeys,
   set_webhook_secret: setWebhookSecret,
+  put_channel: putChannel,
+  remove_channel: removeChannel,
   rotate_master_key: rotateMasterKey,
   rotate_grant_key: rotateGrantKey,
   set_rules: setRules,

@@ -94,7 +94,8 @@ export type SystemChange = Readonly<
   | { kind: 'remove_setting'; name: string }
   | { kind: 'put_notice'; key: NoticeKey; value: number }
   | { kind: 'remove_notice'; key: NoticeKey }
-  | { kind: 'set_cursor'; follower: Follower; position: AuditPosition }
+  | { kind: 'set_cursor'; follower: Follower; position: AuditPosition; memory: string | null }
+  | { kind: 'remove_cursor'; follower: Follower }
   | { kind: 'set_hardware_id'; hardwareId: string }
   /** The license stays the same; only how it is tied to this server has changed. */
   | { kind: 'put_tie'; license: License }
@@ -123,7 +124,7 @@ export interface Restoration {
 }
 
 /** Under which name a secret is kept. */
-type SecretName = 'cloud_api_key' | 'cloud_shared_key' | 'grant_keys' | 'webhook_secret';
+type SecretName = 'cloud_api_key' | 'cloud_shared_key' | 'grant_keys' | 'webhook_secret' | 'channels';
 
 export interface Decision {
   readonly outcome: Outcome;

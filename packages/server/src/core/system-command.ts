@@ -1,4 +1,5 @@
 import type { Role } from './access/role.ts';
+import type { Channel } from './notify/channel.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { NoticeEvent, SystemEventOf } from './nouns/audit-event.ts';
 import type { AuditPosition, Follower } from './nouns/audit-position.ts';
@@ -28,6 +29,8 @@ export type SystemCommand =
   | AdvanceTestClock
   | SetCloudKeys
   | SetWebhookSecret
+  | PutChannel
+  | RemoveChannel
   | RotateMasterKey
   | RotateGrantKey
   | SetRules
@@ -203,6 +206,19 @@ export interface SetWebhookSecret {
   readonly by: Actor;
 }
 
+/** Adds a channel for messages to administrators, or replaces the one with its name. */
+export interface PutChannel {
+  readonly kind: 'put_channel';
+  readonly channel: Channel;
+  readonly by: Actor;
+}
+
+export interface RemoveChannel {
+  readonly kind: 'remove_channel';
+  readonly name: string;
+  readonly by: Actor;
+}
+
 /** Seals every secret in the store with another master key. */
 export interface RotateMasterKey {
   readonly kind: 'rotate_master_key';
@@ -302,6 +318,8 @@ export interface SetCursor {
   readonly kind: 'set_cursor';
   readonly follower: Follower;
   readonly position: AuditPosition;
+  /** What the follower has to remember besides, as JSON; it may change at the same position. */
+  readonly memory?: string;
   /** Has no effect if there is a cursor already: another server may have begun to deliver. */
   readonly isFirst?: boolean;
 }

@@ -4,6 +4,7 @@ import type { Token } from './access/token.ts';
 import type { ClockJump } from './clock/clock.ts';
 import type { RestoreView } from './clock/decide-restore.ts';
 import type { SystemDecision } from './decision.ts';
+import type { Channel } from './notify/channel.ts';
 import type { HeadsSigned } from './nouns/audit-event.ts';
 import type { AuditPosition, Follower } from './nouns/audit-position.ts';
 import type { AuditSegment } from './nouns/audit-segment.ts';
@@ -43,6 +44,7 @@ export interface SystemNeeds {
   readonly rulesText?: true;
   readonly masterKey?: true;
   readonly grantKeys?: true;
+  readonly channels?: true;
   readonly clock?: true;
   readonly licenses?: true;
   readonly heads?: true;
@@ -82,6 +84,8 @@ export interface SystemFacts {
   readonly masterKeyFingerprint: string;
   /** The newest first. */
   readonly grantKeys: readonly GrantKey[];
+  /** By name. */
+  readonly channels: readonly Channel[];
   readonly clock: { readonly jump: ClockJump | null; readonly wall: Instant };
   /** All licenses, removed ones included. */
   readonly licenses: readonly License[];

@@ -4,6 +4,7 @@ import type { Backups } from '../services/backups/backups.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Credentials } from '../services/cloud/credentials.ts';
 import type { Doctor } from '../services/doctor/doctor.ts';
+import type { Channels } from '../services/events/channels.ts';
 import type { Deliveries } from '../services/events/deliveries.ts';
 import type { EventFeed } from '../services/events/event-feed.ts';
 import type { Webhooks } from '../services/events/webhooks.ts';
@@ -30,6 +31,7 @@ import type { Route, Tag } from './route.ts';
 import { auditRoutes } from './routes/admin/audit.ts';
 import { backupRoutes } from './routes/admin/backup.ts';
 import { barRoutes } from './routes/admin/bars.ts';
+import { channelRoutes } from './routes/admin/channels.ts';
 import { clockRoutes } from './routes/admin/clock.ts';
 import { cloudRoutes } from './routes/admin/cloud.ts';
 import { doctorRoutes } from './routes/admin/doctor.ts';
@@ -86,6 +88,7 @@ interface Services {
   readonly ruleTrials: RuleTrials;
   readonly feed: EventFeed;
   readonly webhooks: Webhooks;
+  readonly channels: Channels;
   readonly syslog: Deliveries;
   readonly eventsFile: Deliveries;
   readonly metrics: Metrics;
@@ -123,7 +126,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes({ ...services, listRoutes: () => routes })),
     ...tagged('Admin: server', settingsRoutes(services.settings), webhookRoutes(services.webhooks)),
-    ...tagged('Admin: server', doctorRoutes(services)),
+    ...tagged('Admin: server', channelRoutes(services.channels), doctorRoutes(services)),
     ...tagged('Admin: server', backupRoutes(services)),
     ...tagged(
       'Server',

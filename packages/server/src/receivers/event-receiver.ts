@@ -1,3 +1,4 @@
+import type { Message } from '../core/notify/message.ts';
 import type { Actor } from '../core/nouns/actor.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { Instant } from '../core/nouns/instant.ts';
@@ -25,12 +26,18 @@ interface TestEvent {
   readonly by: Actor;
 }
 
+/** The port to a person, over mail or chat. */
+export interface MessageReceiver {
+  /** Tries once. A failure is a result, not an exception. */
+  send(message: Message): Promise<Delivery>;
+}
+
 /**
  * `gone`: the receiver refuses the event permanently. `stopping`: this server aborted the request. `status`:
- * of an answer over HTTP.
+ * of an answer over HTTP or SMTP. `remark`: it was delivered, but not to everyone.
  */
 export type Delivery =
-  | { readonly kind: 'delivered'; readonly status?: number }
+  | { readonly kind: 'delivered'; readonly status?: number; readonly remark?: string }
   | { readonly kind: 'gone'; readonly status: number }
   | { readonly kind: 'stopping' }
   | { readonly kind: 'failed'; readonly reason: string; readonly status?: number };

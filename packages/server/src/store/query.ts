@@ -3,6 +3,7 @@ import type { SLOT_ORDERS } from '@berth/protocol/admin/choices';
 import type { OneTimePassword } from '../core/access/one-time-password.ts';
 import type { Role } from '../core/access/role.ts';
 import type { Token } from '../core/access/token.ts';
+import type { Channel } from '../core/notify/channel.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { AuditPosition, Follower } from '../core/nouns/audit-position.ts';
 import type { ConsumptionTotals } from '../core/nouns/consumption.ts';
@@ -33,6 +34,7 @@ export type Query =
   | ListTokens
   | { readonly kind: 'is_set_up' }
   | { readonly kind: 'find_cursor'; readonly follower: Follower }
+  | { readonly kind: 'find_follower'; readonly follower: Follower }
   | { readonly kind: 'find_notice'; readonly key: NoticeKey }
   | { readonly kind: 'list_notices'; readonly of: NoticeKey['kind'] }
   | { readonly kind: 'list_untidy' }
@@ -46,6 +48,7 @@ export type Query =
   | { readonly kind: 'describe_seal' }
   | { readonly kind: 'find_cloud_keys' }
   | { readonly kind: 'find_webhook_secret' }
+  | { readonly kind: 'list_channels' }
   | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
   /** The latest first. */
@@ -156,6 +159,8 @@ export interface Answers extends HistoryAnswers {
   is_set_up: boolean;
   /** How far a follower has got; `null`: there never was one. */
   find_cursor: AuditPosition | null;
+  /** The same, with what it remembers. */
+  find_follower: FollowerRecord | null;
   /** The value stored under this name; `null`: none. */
   find_notice: number | null;
   /** The subjects that already got this notice. */
@@ -175,6 +180,8 @@ export interface Answers extends HistoryAnswers {
   find_cloud_keys: CloudKeys;
   /** The one that the server has made; `null`: none. */
   find_webhook_secret: string | null;
+  /** By name, with their secrets. */
+  list_channels: readonly Channel[];
   /** The newest first. */
   find_grant_keys: readonly GrantKey[];
   find_rules: RulesRecord;
@@ -331,6 +338,12 @@ export interface AccountRecord {
 export interface TokenRecord {
   readonly token: Token;
   readonly now: Instant;
+}
+
+export interface FollowerRecord {
+  readonly position: AuditPosition;
+  /** JSON; `null`: nothing. */
+  readonly memory: string | null;
 }
 
 export interface StoreDescription {

@@ -6,6 +6,7 @@ import { NO_RULES } from '../../src/core/rules/rules.ts';
 import type { SystemCommand } from '../../src/core/system-command.ts';
 import type { SystemFacts, SystemNeeds } from '../../src/core/system-module.ts';
 import { denying, exampleLicense, NOW, setRules } from './examples.ts';
+import { exampleChannel } from './notify/example-channel.ts';
 
 test('starts and stops of the server are recorded', () => {
   const event = { kind: 'server_started', version: '1.2.3' } as const;
@@ -57,6 +58,8 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
     samples: [{ product: 'cad', feature: '', rule: 'reserve 2 for a', reserved: 2, unused: 1 }],
   },
   set_webhook_secret: { kind: 'set_webhook_secret', secret: 's', fingerprint: 'f', by },
+  put_channel: { kind: 'put_channel', channel: exampleChannel(), by },
+  remove_channel: { kind: 'remove_channel', name: 'ops', by },
   change_settings: { kind: 'change_settings', changes: [{ name: 'page.name', value: 'K', shown: 'K' }], by },
   add_bar: { kind: 'add_bar', bar: { kind: 'user', pattern: 'fay', note: null }, by },
   remove_bar: { kind: 'remove_bar', bar: { kind: 'user', pattern: 'fay' }, by },
@@ -89,6 +92,7 @@ const EVERYTHING: SystemFacts = {
   settings: [],
   masterKeyFingerprint: 'old',
   grantKeys: [{ kid: 'k1', privateKey: 'p', createdAt: NOW, endsAt: null }],
+  channels: [exampleChannel()],
   clock: { jump: { direction: 'ahead', seenAt: NOW, gapMs: HOUR_MS }, wall: plus(NOW, HOUR_MS) },
   licenses: [exampleLicense()],
   heads: { isSigned: false, heads: [[0, 1, 'aa']] },
@@ -108,6 +112,7 @@ const LOADED: { readonly [N in keyof SystemNeeds]-?: readonly (keyof SystemFacts
   settings: ['settings'],
   masterKey: ['masterKeyFingerprint'],
   grantKeys: ['grantKeys'],
+  channels: ['channels'],
   clock: ['clock'],
   licenses: ['licenses'],
   heads: ['heads'],

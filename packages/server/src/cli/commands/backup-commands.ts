@@ -125,6 +125,7 @@ function showRestored(restored: Restored, callOf: CallOf): string {
     ),
     showUncertain(restored, callOf),
     showLeftOut(restored, callOf),
+    showPaused(restored, callOf),
     showHardware(restored),
     'Start the server.',
   ];
@@ -184,6 +185,11 @@ function showLeftOut({ settings_left_out: settings }: Restored, callOf: CallOf):
       return `${CALLED[name]} was not taken over: it was ${value}. "${again}" sets it again.`;
     })
     .join('\n');
+}
+
+function showPaused({ channels_paused: names }: Restored, callOf: CallOf): string {
+  if (names.length === 0) return '';
+  return `No messages are sent by ${names.join(', ')}. "${callOf('notify resume NAME')}" sends them again.`;
 }
 
 function showHardware({ hardware_id_before: before }: Restored): string {

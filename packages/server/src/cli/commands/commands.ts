@@ -18,6 +18,7 @@ import { IDENTITY_COMMANDS } from './identity-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LINE_COMMANDS } from './line-commands.ts';
 import { MOVE_COMMANDS } from './move-commands.ts';
+import { NOTIFY_COMMANDS } from './notify-commands.ts';
 import { OFFLINE_COMMANDS } from './offline-commands.ts';
 import { RULE_TEXT_COMMANDS } from './rule-text-commands.ts';
 import { RULE_TRIAL_COMMANDS } from './rule-trial-commands.ts';
@@ -99,6 +100,7 @@ export const COMMANDS: readonly Command[] = [
   ...RULE_TRIAL_COMMANDS,
   ...BAR_COMMANDS,
   ...EVENT_COMMANDS,
+  ...NOTIFY_COMMANDS,
   ...KEY_COMMANDS,
   ...IDENTITY_COMMANDS,
   ...USER_COMMANDS,

@@ -2,7 +2,9 @@ import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { formatFacts, paint } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
 import { sayLength } from '../../core/doctor/judge-machine.ts';
+import { type AdminAnswer, type AdminClient, withFacts } from '../admin-client.ts';
 import { type Command, defineCommand } from '../command.ts';
+import { sayState } from './notify-commands.ts';
 import { askReset, isRefusedReset, showReset } from './reset-clock.ts';
 
 /** Whether the server runs and works, and its clock. */
@@ -10,7 +12,7 @@ export const STATUS_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'status',
     about: 'show whether the server runs, and its state; fails if it does not run or work',
-    ask: (client) => client.get('/api/admin/status'),
+    ask: askStatus,
     show: showStatus,
     isFailure: ({ url, healthy }) => url === null || !healthy,
   }),
@@ -39,8 +41,15 @@ export const CLOCK_COMMANDS: readonly Command[] = [
   }),
 ];
 
-type Status = GetAnswer<'/api/admin/status'>;
+type Status = GetAnswer<'/api/admin/status'> & {
+  readonly channels: GetAnswer<'/api/admin/channels'>['channels'];
+};
 type Clock = GetAnswer<'/api/admin/clock'>;
+
+async function askStatus(client: AdminClient): Promise<AdminAnswer<Status>> {
+  const [status, listed] = [await client.get('/api/admin/status'), await client.get('/api/admin/channels')];
+  return withFacts(status, { channels: listed.ok ? listed.body.channels : [] });
+}
 
 function showStatus(status: Status, callOf: CallOf): string {
   const { clock, store, tls, master_key: key } = status;
@@ -52,6 +61,7 @@ function showStatus(status: Status, callOf: CallOf): string {
     'slots in use': store.registrations,
     cloud: sayCloud(status.cloud),
     webhooks: sayDelivery(status.webhooks),
+    ...sayChannels(status),
     ...(status.syslog.state === 'off' ? {} : { syslog: sayDelivery(status.syslog) }),
     ...(status.events_file.state === 'off' ? {} : { 'events file': sayDelivery(status.events_file) }),
     backup: sayBackup(status.backup),
@@ -104,6 +114,14 @@ function sayCloud({ state, reached_at, failing_at, error, ...reports }: Status['
     [uncertain, 'reports uncertain'],
   ] as const;
   return [said, ...left.flatMap(([count, what]) => (count === 0 ? [] : `${count} ${what}`))].join('; ');
+}
+
+/** Only those that do not work: "notify list" has all of them. */
+function sayChannels({ channels }: Status): Readonly<Record<string, string>> {
+  if (channels.length === 0) return {};
+  const failing = channels.filter(({ state }) => state === 'failing');
+  if (failing.length === 0) return { channels: `${channels.length}, none fails` };
+  return { channels: failing.map((channel) => `${channel.name} ${sayState(channel)}`).join('; ') };
 }
 
 function sayDelivery({

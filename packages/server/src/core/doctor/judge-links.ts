@@ -1,3 +1,4 @@
+import { type Channel, type ChannelTarget, isLoopback } from '../notify/channel.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, say } from '../nouns/instant.ts';
 import { complain, orWell, type Verdict, warn } from './finding.ts';
 import { sayLength } from './judge-machine.ts';
@@ -214,6 +215,52 @@ export function judgeWebhooks(facts: DeliveryFacts): readonly Verdict[] {
         );
   const tried = state === 'untried' ? 'A webhook is configured' : 'The webhook gets its events';
   return orWell([failing, unsigned, lost], state === 'off' ? 'No webhook is configured' : tried);
+}
+
+interface ChannelFacts {
+  readonly channel: Pick<Channel, 'name' | 'target'>;
+  readonly state: 'paused' | 'untried' | 'ok' | 'failing';
+  readonly failingAt: Instant | null;
+  readonly error: string | null;
+}
+
+const CORRECT = 'Correct the channel and run "berth notify test".';
+
+/** A channel that fails is not told by itself, so this is where it shows. */
+export function judgeChannels(channels: readonly ChannelFacts[]): readonly Verdict[] {
+  const readable = channels.map(({ channel: { name, target } }) =>
+    isReadable(target)
+      ? warn(
+          `Messages to the channel "${name}" can be read on the network.`,
+          'Use an address with https://, or a mail server with TLS.',
+        )
+      : null,
+  );
+  const found = channels.map(({ channel: { name }, state, failingAt, error }) => {
+    if (state === 'paused') {
+      return warn(`The channel "${name}" is paused.`, 'Run "berth notify resume" to send messages again.');
+    }
+    if (state === 'ok' && error !== null) {
+      return warn(`The last message to the channel "${name}" did not reach everyone: ${error}.`, CORRECT);
+    }
+    if (state !== 'failing') return null;
+    const since = failingAt === null ? '' : ` since ${say(failingAt)}`;
+    return warn(
+      `Messages have not reached the channel "${name}"${since}: ${error}.`,
+      `${CORRECT} What could not be told is told later, in one message.`,
+    );
+  });
+  const names = channels.map(({ channel: { name } }) => `"${name}"`).join(', ');
+  return orWell(
+    [...found, ...readable],
+    names === '' ? 'Administrators get no messages' : `Administrators get messages by ${names}`,
+  );
+}
+
+function isReadable(target: ChannelTarget): boolean {
+  if (target.kind === 'mail') return target.security === 'none' && !isLoopback(target.host);
+  const { protocol, hostname } = new URL(target.url);
+  return protocol === 'http:' && !isLoopback(hostname);
 }
 
 /** Those that are told every event: what waits for them is not lost. */

@@ -128,6 +128,9 @@ export type SystemEvent = Readonly<
       by: Actor;
     }
   | { kind: 'webhook_secret_set'; fingerprint: string; by: Actor }
+  /** A channel was added or changed. `changed`: which of its facts; none if it is new. */
+  | { kind: 'channel_set'; channel: string; target: string; changed: readonly string[]; by: Actor }
+  | { kind: 'channel_removed'; channel: string; by: Actor }
   | { kind: 'master_key_rotated'; from: string; to: string; by: Actor }
   /** The first one is made like the store's own keys, without an event. */
   | { kind: 'grant_key_rotated'; kid: string; replaced: string; by: Actor }

@@ -33,4 +33,10 @@ export function linkBefore({ seq, index }: AuditPosition): number {
 }
 
 /** Those that are told what the log records, each at its own pace. */
-export type Follower = 'webhook' | 'syslog' | 'file';
+export type Follower = 'webhook' | 'syslog' | 'file' | ChannelFollower;
+
+type ChannelFollower = `channel ${string}`;
+
+export function followerOf({ name }: { readonly name: string }): ChannelFollower {
+  return `channel ${name}`;
+}

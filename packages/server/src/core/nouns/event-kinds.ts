@@ -51,6 +51,8 @@ const KINDS: Readonly<Record<AuditEvent['kind'], true>> = {
   rules_changed: true,
   settings_changed: true,
   webhook_secret_set: true,
+  channel_set: true,
+  channel_removed: true,
   bar_added: true,
   bar_removed: true,
   license_expiring: true,

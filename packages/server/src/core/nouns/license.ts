@@ -161,6 +161,11 @@ interface ProductDetails {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** What people call it. */
+export function nameOfLicense({ particulars, product }: License): string {
+  return particulars.productDetails.name || product;
+}
+
 /** Returns whether two licenses grant the same. Their ties to this server do not matter. */
 export function isSameGrant(a: License, b: License): boolean {
   return listDifferences(a, b).length === 0;

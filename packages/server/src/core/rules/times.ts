@@ -1,4 +1,5 @@
 import { type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
+import { type LocalTime, localTime } from './local-time.ts';
 import type { RuleSet, Times } from './rule-set.ts';
 
 /** Returns whether a rule with this `during` applies now. */
@@ -10,19 +11,13 @@ export function isDuring({ times }: RuleSet, during: string | null, now: Instant
 /** The answer for one minute, because decisions ask many times within it. */
 const ANSWERS = new WeakMap<Times, { readonly minute: number; readonly isWithin: boolean }>();
 
-function isWithin(times: Times, now: Instant): boolean {
+export function isWithin(times: Times, now: Instant): boolean {
   const minute = Math.floor(now / MINUTE_MS);
   const known = ANSWERS.get(times);
   if (known?.minute === minute) return known.isWithin;
   const answer = { minute, isWithin: compare(times, localTime(times.zone, now)) };
   ANSWERS.set(times, answer);
   return answer.isWithin;
-}
-
-interface LocalTime {
-  readonly day: number;
-  /** Of the day. */
-  readonly minute: number;
 }
 
 function compare({ days, from, to }: Times, { day, minute }: LocalTime): boolean {
@@ -40,30 +35,5 @@ export function listStarts({ days, from, zone }: Times, week: Instant): readonly
   return days.map((day) => {
     const ahead = (day - first) * DAY_MINUTES + from - minute;
     return plus(week, ((ahead + WEEK_MINUTES) % WEEK_MINUTES) * MINUTE_MS);
-  });
-}
-
-const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
-
-/** To make one takes longer than to use it. */
-const CLOCKS = new Map<string, Intl.DateTimeFormat>();
-
-function localTime(zone: string, now: Instant): LocalTime {
-  const clock = CLOCKS.get(zone) ?? clockOf(zone);
-  CLOCKS.set(zone, clock);
-  const parts = new Map(clock.formatToParts(now).map(({ type, value }) => [type, value]));
-  return {
-    day: DAYS.indexOf(parts.get('weekday') as string),
-    minute: Number(parts.get('hour')) * 60 + Number(parts.get('minute')),
-  };
-}
-
-function clockOf(zone: string): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    weekday: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
   });
 }

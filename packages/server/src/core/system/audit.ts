@@ -67,11 +67,14 @@ export const setCursor = {
   scope: 'server',
   needs: ({ follower }) => ({ cursor: follower }),
 
-  decide({ follower, position, isFirst = false }, { cursor }: Pick<SystemFacts, 'cursor'>) {
-    if (cursor !== null && (isFirst || !isAfter(position, cursor))) return unchanged();
+  decide({ follower, position, memory, isFirst = false }, { cursor }: Pick<SystemFacts, 'cursor'>) {
+    if (cursor !== null) {
+      const isFurther = memory === undefined ? isAfter(position, cursor) : !isAfter(cursor, position);
+      if (isFirst || !isFurther) return unchanged();
+    }
     return {
       ...unchanged({ kind: 'done', count: 1 }),
-      changes: [{ kind: 'set_cursor', follower, position }],
+      changes: [{ kind: 'set_cursor', follower, position, memory: memory ?? null }],
     };
   },
 } satisfies SystemModule<SetCursor>;

@@ -38,6 +38,16 @@ export async function leaveOutSettings(store: Store) {
   return found;
 }
 
+/** The original may still send messages, too. Returns the names of channels that were not paused before. */
+export async function pauseChannels(store: Store): Promise<readonly string[]> {
+  const channels = await store.read({ kind: 'list_channels' });
+  const sending = channels.filter(({ isPaused }) => !isPaused);
+  for (const channel of sending) {
+    await store.execute({ kind: 'put_channel', channel: { ...channel, isPaused: true }, by: 'control' });
+  }
+  return sending.map(({ name }) => name);
+}
+
 /** The licenses that the replaced data knows as given back to the vendor. */
 export function listGivenBack({ removed }: Pick<Holdings, 'removed'>): readonly License[] {
   return removed.map(({ facts }) => JSON.parse(facts) as License).filter(({ tie }) => tie?.isGivenBack);

@@ -7,6 +7,7 @@ import { judgeBackup } from '../../core/doctor/judge-backup.ts';
 import { type ExposureFacts, judgeCertificate, judgeExposure } from '../../core/doctor/judge-exposure.ts';
 import { judgeGrants } from '../../core/doctor/judge-grants.ts';
 import {
+  judgeChannels,
   judgeCloud,
   judgeDatabase,
   judgeForwarding,
@@ -22,6 +23,7 @@ import type { Backups } from '../backups/backups.ts';
 import { findDiskSpace } from '../backups/disk-space.ts';
 import { CertificateError, loadFiles } from '../certificates/certificate-files.ts';
 import type { CloudLink } from '../cloud/cloud-link.ts';
+import type { Channels } from '../events/channels.ts';
 import type { Deliveries } from '../events/deliveries.ts';
 import { listDoubts } from '../grants/certificate-doubts.ts';
 import type { FindUncertified } from '../grants/coverage.ts';
@@ -50,6 +52,7 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
   readonly store: Store;
   readonly cloudLink: Pick<CloudLink, 'describe' | 'probe'>;
   readonly webhooks: Pick<Deliveries, 'describe'>;
+  readonly channels: Pick<Channels, 'list'>;
   readonly syslog: Pick<Deliveries, 'describe'>;
   readonly eventsFile: Pick<Deliveries, 'describe'>;
   readonly backups: Pick<Backups, 'describe'>;
@@ -168,6 +171,7 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
       return judgeBackup({ ...(await backups.describe()), isScheduled, now: readWall() });
     },
     webhooks: async () => judgeWebhooks(await webhooks.describe()),
+    channels: async () => judgeChannels(await parts.channels.list()),
     forwarding: async () =>
       judgeForwarding({
         'syslog.url': await parts.syslog.describe(),

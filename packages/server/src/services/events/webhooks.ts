@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { DAY_MS } from '../../core/nouns/instant.ts';
-import { WEBHOOK_TOPICS, type WebhookTopic } from '../../core/nouns/webhook-topics.ts';
+import { TOPICS, type Topic } from '../../core/nouns/topics.ts';
 import { secretFingerprint } from '../../secrets/seal.ts';
 import { Deliveries, type DeliveryOptions, type DeliveryTarget, type TestResult } from './deliveries.ts';
 
 export interface WebhookTarget extends Omit<DeliveryTarget, 'kinds'> {
-  readonly topics: readonly WebhookTopic[];
+  readonly topics: readonly Topic[];
 }
 
 export interface WebhookOptions extends Pick<DeliveryOptions, 'store' | 'log' | 'readMonotonicMs'> {
@@ -36,7 +36,7 @@ export class Webhooks {
         const { topics, ...target } = await options.findTarget();
         return {
           ...target,
-          kinds: new Set(topics.flatMap((topic): readonly string[] => WEBHOOK_TOPICS[topic])),
+          kinds: new Set(topics.flatMap((topic): readonly string[] => TOPICS[topic])),
         };
       },
     });

@@ -1,4 +1,5 @@
 import { suggest } from '@berth/protocol/suggest';
+import { isZone } from '../../core/rules/local-time.ts';
 import type { Times } from '../../core/rules/rule-set.ts';
 import type { Cursor } from './cursor.ts';
 import { refuseName } from './refuse-entry.ts';
@@ -71,12 +72,4 @@ function readZone(zone: Cursor): string {
     suggest(text, Intl.supportedValuesOf('timeZone')) || ' Use one such as Europe/Berlin or UTC.';
   zone.fail(`is "${text}", which is no time zone.${example}`);
   return 'UTC';
-}
-
-function isZone(text: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }) !== null;
-  } catch {
-    return false;
-  }
 }

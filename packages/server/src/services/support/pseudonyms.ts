@@ -10,6 +10,7 @@ const FIELDS: Readonly<Record<string, Kind>> = {
   username: 'user',
   name: 'name',
   token_id: 'name',
+  channel: 'name',
   hostname: 'host',
   os_hostname: 'host',
   host: 'host',

@@ -17,6 +17,7 @@ import {
   type BacklogRow,
   backlogFromRows,
   cursorFromRow,
+  followerFromRow,
   type Row,
   requestFromRow,
   type StoreRow,
@@ -29,6 +30,7 @@ import {
 } from './rows.ts';
 import {
   findSealingFingerprint,
+  openChannels,
   openCloudKeys,
   openGrantKeys,
   openWebhookSecret,
@@ -182,6 +184,12 @@ const QUERIES = {
       {},
       ([row]: readonly ServerRow[]) => (row?.set_up_at ?? null) !== null,
     ),
+  find_follower: ({ follower }) =>
+    prepareQuery(
+      'SELECT * FROM follower WHERE name = :follower',
+      { follower },
+      ([row]: readonly RowOf<'follower'>[]) => followerFromRow(row),
+    ),
   find_cursor: ({ follower }) =>
     prepareQuery(
       'SELECT * FROM follower WHERE name = :follower',
@@ -236,6 +244,7 @@ const QUERIES = {
   find_cloud_keys: (_, __, masterKeys) => querySecrets((secrets) => openCloudKeys(secrets, masterKeys)),
   find_webhook_secret: (_, __, masterKeys) =>
     querySecrets((secrets) => openWebhookSecret(secrets, masterKeys)),
+  list_channels: (_, __, masterKeys) => querySecrets((secrets) => openChannels(secrets, masterKeys)),
   find_grant_keys: (_, __, masterKeys) => querySecrets((secrets) => openGrantKeys(secrets, masterKeys)),
 
   search_audit: (query) => queryAuditSearch(query),

@@ -24,6 +24,7 @@ import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/v
 import type {
   AccountRecord,
   BacklogRecord,
+  FollowerRecord,
   ListRegistrations,
   RequestRecord,
   StoreDescription,
@@ -57,6 +58,10 @@ export function settingFromRow(row: RowOf<'setting'>): StoredSetting {
 
 export function cursorFromRow(row: RowOf<'follower'> | undefined): AuditPosition | null {
   return row === undefined ? null : { seq: row.seq, index: row.place };
+}
+
+export function followerFromRow(row: RowOf<'follower'> | undefined): FollowerRecord | null {
+  return row === undefined ? null : { position: { seq: row.seq, index: row.place }, memory: row.memory };
 }
 
 export interface StoreRow extends Pick<ServerRow, 'identity' | 'hardware_id' | 'test_clock_ms'> {

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { Channel } from '../../core/notify/channel.ts';
 import type { GrantKey } from '../../core/nouns/grant-key.ts';
 import type { CloudKeys } from '../../core/system-command.ts';
 import {
@@ -15,7 +16,6 @@ import type { RowOf } from './tables.ts';
 
 export const AUDIT_KEY = 'audit_key';
 export const IDENTITY_KEY = 'identity_key';
-const GRANT_KEYS = 'grant_keys';
 const AUDIT_KEY_BYTES = 32;
 
 /** The sealed secrets of a store by name. */
@@ -63,9 +63,11 @@ export function openWebhookSecret(secrets: SealedSecrets, masterKeys: readonly M
 
 /** The keys that sign grants, the newest first; none before the first grant. */
 export function openGrantKeys(secrets: SealedSecrets, masterKeys: readonly MasterKey[]): readonly GrantKey[] {
-  const sealed = secrets.get(GRANT_KEYS);
-  if (sealed === undefined) return [];
-  return JSON.parse(Buffer.from(unsealWithAny(masterKeys, GRANT_KEYS, sealed)).toString('utf8'));
+  return JSON.parse(openText(secrets, 'grant_keys', masterKeys) ?? '[]');
+}
+
+export function openChannels(secrets: SealedSecrets, masterKeys: readonly MasterKey[]): readonly Channel[] {
+  return JSON.parse(openText(secrets, 'channels', masterKeys) ?? '[]');
 }
 
 /** What a change to the secrets is applied to. */

@@ -225,7 +225,7 @@ export const TABLES = {
     columns: { name: text, value: text, changed_by: text, changed_at: time },
     key: ['name'],
   },
-  follower: { columns: { name: text, seq: number, place: number }, key: ['name'] },
+  follower: { columns: { name: text, seq: number, place: number, memory: text.orNull }, key: ['name'] },
   notice: { columns: { kind: text, subject: text, value: number }, key: ['kind', 'subject'] },
   history_slot: {
     columns: {

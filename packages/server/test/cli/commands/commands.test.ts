@@ -24,6 +24,7 @@ const STATUS = {
   master_key: { fingerprint: 'M', file: '/data/master.key' },
   cloud: { state: 'not_configured', pending: 0, reports_under_way: 0, reports_uncertain: 0 },
   webhooks: { state: 'off', dropped: 0 },
+  channels: [{ name: 'ops', state: 'failing', failing_at: 'noon', error: 'it hangs' }],
   syslog: { state: 'ok', delivered_at: 'noon', dropped: 0 },
   events_file: { state: 'off', dropped: 0 },
   backup: { last_at: null, due_at: null, failing_at: null },
@@ -54,6 +55,7 @@ test('a status is a summary in sentences', () => {
   };
   const text = show('status', { ...STATUS, cloud });
   assert.match(text, /^cloud +does not work since noon: No\.; 7 not reported yet$/m);
+  assert.match(text, /^channels +ops failing since noon: it hangs$/m);
   assert.match(text, /^syslog +ok, last event delivered at noon$/m);
   assert.doesNotMatch(text, /^events file/m);
   assert.match(text, /^backup +none was made yet$/m);

@@ -5,6 +5,7 @@ import { splitAdvice, type Verdict } from '../../../src/core/doctor/finding.ts';
 import { judgeBackup } from '../../../src/core/doctor/judge-backup.ts';
 import { judgeCertificate, judgeExposure } from '../../../src/core/doctor/judge-exposure.ts';
 import {
+  judgeChannels,
   judgeCloud,
   judgeDatabase,
   judgeForwarding,
@@ -20,6 +21,7 @@ import {
 } from '../../../src/core/doctor/judge-machine.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import { NOW } from '../examples.ts';
+import { exampleChannel } from '../notify/example-channel.ts';
 
 /** The severities, and the texts in one. Whatever is wrong comes with advice. */
 function read(verdicts: readonly Verdict[]): string {
@@ -293,6 +295,27 @@ test('receivers of every event that fail', () => {
     judge(failing),
     /^warning: Events have not reached "syslog\.url" since .*: it is away\. .* 3\.$/,
   );
+});
+
+test('channels that fail, are paused, or can be read on the way', () => {
+  const fine = { channel: exampleChannel(), state: 'ok', failingAt: null, error: null } as const;
+  const judge = (facts: object) => read(judgeChannels([{ ...fine, ...facts }]));
+  const sendTo = (url: string) => judge({ channel: exampleChannel({ target: { kind: 'teams', url } }) });
+  assert.equal(read(judgeChannels([])), 'ok: Administrators get no messages');
+  assert.equal(judge({}), 'ok: Administrators get messages by "ops"');
+  assert.match(judge({ state: 'paused' }), /^warning: The channel "ops" is paused\.$/);
+  const failing = { state: 'failing', failingAt: NOW, error: 'it hangs' };
+  assert.match(
+    judge(failing),
+    /^warning: Messages have not reached the channel "ops" since 20.*: it hangs\.$/,
+  );
+  assert.match(judge({ error: 'it refused bob' }), /^warning: .* did not reach everyone: it refused bob\.$/);
+  assert.match(sendTo('http://chat.example/'), /^warning: .* can be read on the network\.$/);
+  assert.match(sendTo('http://127.0.0.1:1/'), /^ok/);
+  const host = { kind: 'mail', to: [], from: '', host: 'mx', port: 25, user: null, password: null } as const;
+  const mail = (security: 'none' | 'tls') => exampleChannel({ target: { ...host, security } });
+  assert.match(judge({ channel: mail('none') }), /^warning/);
+  assert.match(judge({ channel: mail('tls') }), /^ok/);
 });
 
 test('exposure behind a proxy is a warning, and over TLS none', () => {

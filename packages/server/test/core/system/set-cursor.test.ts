@@ -8,7 +8,7 @@ const command = { kind: 'set_cursor', follower: 'syslog', position } as const;
 test('the cursor of a follower is stored without an event', () => {
   assert.deepEqual(setCursor.needs(command), { cursor: 'syslog' });
   const { changes, events } = setCursor.decide(command, { cursor: null });
-  assert.deepEqual(changes, [{ kind: 'set_cursor', follower: 'syslog', position }]);
+  assert.deepEqual(changes, [{ kind: 'set_cursor', follower: 'syslog', position, memory: null }]);
   assert.deepEqual(events, []);
 });
 
@@ -18,4 +18,10 @@ test('it never goes back, and starts once', () => {
   }
   const first = { ...command, isFirst: true };
   assert.deepEqual(setCursor.decide(first, { cursor: { seq: 1, index: 0 } }).changes, []);
+});
+
+test('what its follower remembers may change where it is', () => {
+  const remember = { ...command, memory: '{}' };
+  assert.deepEqual(setCursor.decide(remember, { cursor: position }).changes, [remember]);
+  assert.deepEqual(setCursor.decide(remember, { cursor: { seq: 8, index: 0 } }).changes, []);
 });

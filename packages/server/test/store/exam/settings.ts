@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { nameOf } from '../../../src/core/nouns/actor.ts';
 import { MINUTE_MS } from '../../../src/core/nouns/instant.ts';
 import type { SettingValue } from '../../../src/core/nouns/stored-setting.ts';
+import { exampleChannel } from '../../core/notify/example-channel.ts';
 import type { ExamStore } from './exam-store.ts';
 
 const BY = { name: 'ada', address: '192.0.2.1' };
@@ -55,6 +56,29 @@ export function settingCases(again: 'restart' | 'crash') {
       await exam[again]();
       assert.equal(await find(), 'two');
       assert.equal((await exam.listEventsOf('webhook_secret_set', 'system')).length, 2);
+    },
+
+    'channels are kept by their names, with what their followers remember': async (exam: ExamStore) => {
+      const [ops, chat] = [exampleChannel(), exampleChannel({ name: 'chat', gapMinutes: 3 })];
+      const list = () => exam.store.read({ kind: 'list_channels' });
+      const find = () => exam.store.read({ kind: 'find_follower', follower: 'channel ops' });
+      assert.deepEqual([await list(), await find()], [[], null]);
+      for (const channel of [ops, chat, ops]) await exam.execute({ kind: 'put_channel', channel, by: BY });
+      const position = { seq: 2, index: 1 };
+      const move = { kind: 'set_cursor', follower: 'channel ops', position } as const;
+      for (const memory of ['{"a":1}', '{"a":2}']) await exam.execute({ ...move, memory });
+      await exam[again]();
+      assert.deepEqual(await list(), [chat, ops]);
+      assert.deepEqual(await find(), { position, memory: '{"a":2}' });
+      const back = { ...move, position: { seq: 1, index: 0 }, memory: '{}' };
+      await exam.execute(back);
+      assert.equal((await find())?.memory, '{"a":2}', 'who is late puts nothing back');
+      await exam.execute({ kind: 'remove_channel', name: 'ops', by: BY });
+      await exam[again]();
+      assert.deepEqual([await list(), await find()], [[chat], null]);
+      const changed = (await exam.listEventsOf('channel_set', 'system')).map(({ channel }) => channel);
+      assert.deepEqual(changed, ['ops', 'chat'], 'what stays the same is no event');
+      assert.equal((await exam.listEventsOf('channel_removed', 'system')).length, 1);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { WEBHOOK_API } from '@berth/protocol/admin/webhooks';
+import { WEBHOOK_API } from '@berth/protocol/admin/channels';
 import type { Webhooks } from '../../../services/events/webhooks.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';

@@ -66,8 +66,11 @@ const APPLY: Appliers<Batch, SystemChange> = {
   remove_notice({ statements }, { key }) {
     statements.notice.remove(key);
   },
-  set_cursor({ statements }, { follower, position: { seq, index } }) {
-    statements.follower.put({ name: follower, seq, place: index });
+  set_cursor({ statements }, { follower, position: { seq, index }, memory }) {
+    statements.follower.put({ name: follower, seq, place: index, memory });
+  },
+  remove_cursor({ statements }, { follower }) {
+    statements.follower.remove({ name: follower });
   },
   put_secret(target, { name, secret }) {
     putSecret(target, name, Buffer.from(secret, 'utf8'));

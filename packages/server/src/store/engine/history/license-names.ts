@@ -1,5 +1,5 @@
 import type { Instant } from '../../../core/nouns/instant.ts';
-import type { License, LicenseId } from '../../../core/nouns/license.ts';
+import { type License, type LicenseId, nameOfLicense } from '../../../core/nouns/license.ts';
 import { type PreparedQuery, prepareQuery } from '../prepared-query.ts';
 import { licenseFromRow } from '../rows.ts';
 import type { RowOf } from '../tables.ts';
@@ -31,7 +31,7 @@ export class LicenseNames {
     return {
       licenseId,
       product,
-      name: license?.particulars.productDetails.name || product,
+      name: license === undefined ? product : nameOfLicense(license),
       feature: feature === '' ? null : feature,
     };
   }

@@ -6,7 +6,7 @@ import { loadChains } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
 import { listLicenses, loadReset } from '../move-clock.ts';
 import { accountFromRow, cursorFromRow, settingFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
-import { openGrantKeys, secretsFromRows } from '../sealed-secrets.ts';
+import { openChannels, openGrantKeys, secretsFromRows } from '../sealed-secrets.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { findNotice } from './load-view.ts';
@@ -29,6 +29,7 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
     ...(needs.settings && { settings: statements.listSettings.all().map(settingFromRow) }),
     ...(needs.masterKey && { masterKeyFingerprint: fingerprint(masterKey) }),
     ...(needs.grantKeys && { grantKeys: loadGrantKeys(batch) }),
+    ...(needs.channels && { channels: loadChannels(batch) }),
     ...(needs.clock && { clock }),
     ...(needs.licenses && { licenses: listLicenses(batch) }),
     ...(needs.heads && { heads: loadHeads(batch) }),
@@ -42,6 +43,10 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
 
 function loadGrantKeys({ statements, masterKey }: Batch): SystemFacts['grantKeys'] {
   return openGrantKeys(secretsFromRows(statements.listSecrets.all()), [masterKey]);
+}
+
+function loadChannels({ statements, masterKey }: Batch): SystemFacts['channels'] {
+  return openChannels(secretsFromRows(statements.listSecrets.all()), [masterKey]);
 }
 
 function loadAccount(

@@ -357,11 +357,13 @@ CREATE TABLE setting (
   changed_at BIGINT NOT NULL
 );
 
--- The event up to which each follower of the audit log was told, by its link and its place there.
+-- The event up to which each follower of the audit log was told, by its link and its place there. `memory`: what else
+-- it has to remember, as JSON.
 CREATE TABLE follower (
   name TEXT COLLATE "C" PRIMARY KEY,
   seq BIGINT NOT NULL,
-  place BIGINT NOT NULL
+  place BIGINT NOT NULL,
+  memory TEXT COLLATE "C"
 );
 
 -- What was told once and is not told again: of a license the end of its term, of an outage since when.

@@ -40,6 +40,7 @@ const QUICK: readonly Query['kind'][] = [
   'find_token',
   'is_set_up',
   'find_cursor',
+  'find_follower',
   'find_notice',
   'find_rules',
   'list_settings',
@@ -47,6 +48,7 @@ const QUICK: readonly Query['kind'][] = [
   'describe_seal',
   'find_cloud_keys',
   'find_webhook_secret',
+  'list_channels',
   'find_grant_keys',
 ];
 

@@ -295,11 +295,13 @@ CREATE TABLE setting (
   changed_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The event up to which each follower of the audit log was told, by its link and its place there.
+-- The event up to which each follower of the audit log was told, by its link and its place there. `memory`: what else
+-- it has to remember, as JSON.
 CREATE TABLE follower (
   name TEXT PRIMARY KEY,
   seq INTEGER NOT NULL,
-  place INTEGER NOT NULL
+  place INTEGER NOT NULL,
+  memory TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- What was told once and is not told again: of a license the end of its term, of an outage since when.

@@ -26,6 +26,7 @@ const OPENING: ReadonlySet<Query['kind']> = new Set([
   'find_cloud_keys',
   'find_grant_keys',
   'find_webhook_secret',
+  'list_channels',
   'find_identity_key',
 ]);
 

@@ -175,6 +175,10 @@ const QUERIES: {
   list_tokens: [1, 4, 100].map((limit) => ({ kind: 'list_tokens', limit })),
   is_set_up: [{ kind: 'is_set_up' }],
   find_cursor: [{ kind: 'find_cursor', follower: 'webhook' }],
+  find_follower: [
+    { kind: 'find_follower', follower: 'webhook' },
+    { kind: 'find_follower', follower: 'channel ops' },
+  ],
   find_notice: ['a-cloud', '', 'none', "' OR 1=1 --"].map((subject) => ({
     kind: 'find_notice',
     key: { kind: 'cloud_held', subject },
@@ -241,6 +245,7 @@ const QUERIES: {
   list_bars: [{ kind: 'list_bars' }],
   list_settings: [{ kind: 'list_settings' }],
   find_webhook_secret: [{ kind: 'find_webhook_secret' }],
+  list_channels: [{ kind: 'list_channels' }],
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {

@@ -1,7 +1,7 @@
 import type { AuditEvent } from './audit-event.ts';
 
-/** The topics of a webhook, and the events of each. */
-export const WEBHOOK_TOPICS = {
+/** What webhooks and channels are told about, and the events of each topic. */
+export const TOPICS = {
   slot_denied: ['slot_denied', 'denials_repeated'],
   license_expiring: ['license_expiring'],
   token_expiring: ['token_expiring'],
@@ -15,4 +15,15 @@ export const WEBHOOK_TOPICS = {
   backup_failed: ['backup_failed', 'backup_overdue'],
 } as const satisfies Record<string, readonly AuditEvent['kind'][]>;
 
-export type WebhookTopic = keyof typeof WEBHOOK_TOPICS;
+export type Topic = keyof typeof TOPICS;
+
+export const TOPIC_NAMES = Object.keys(TOPICS) as readonly Topic[];
+
+/** Lending stops, or data is lost, if no one acts. Messages about these do not wait for a morning. */
+export const CRITICAL_TOPICS: readonly Topic[] = [
+  'cloud_unreachable',
+  'clock_jumped',
+  'disk_space_low',
+  'certificate_wrong',
+  'backup_failed',
+];

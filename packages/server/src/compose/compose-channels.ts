@@ -1,0 +1,64 @@
+import { hostname } from 'node:os';
+import type { ChannelTarget } from '../core/notify/channel.ts';
+import type { Message } from '../core/notify/message.ts';
+import { fillTemplate } from '../core/notify/template.ts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
+import { slackBody, teamsBody } from '../receivers/chat-bodies.ts';
+import type { MessageReceiver } from '../receivers/event-receiver.ts';
+import { postJson } from '../receivers/http-post.ts';
+import { createMail } from '../receivers/mail.ts';
+import { type ChannelOptions, Channels } from '../services/events/channels.ts';
+import type { CurrentSettings } from '../services/settings/live-settings.ts';
+import { readCertificates } from './compose-forwarding.ts';
+import type { ServerEnvironment } from './serve-options.ts';
+
+/** For a whole delivery. Mail servers may look up names before they answer. */
+const TIMEOUT_MS = 10 * SECOND_MS;
+const MAIL_TIMEOUT_MS = 30 * SECOND_MS;
+
+interface Options extends Omit<ChannelOptions, 'open'> {
+  readonly settings: CurrentSettings;
+  readonly signal: AbortSignal;
+  /** `false` for commands that open the data of a stopped server. */
+  readonly isServing: boolean;
+  readonly environment: ServerEnvironment;
+}
+
+export function composeChannels(options: Options): Channels {
+  const { settings, signal, isServing, environment } = options;
+  const readCa = () => readCertificates('mail.caFile', settings.current.mail.caFile);
+  // A file that is wrong prevents a start.
+  if (isServing) readCa();
+  const userAgent = `Berth/${environment.version}`;
+  const post = (url: string, write: (message: Message) => string, authorization: string | null = null) => ({
+    send: (message: Message) => {
+      const headers = { 'user-agent': userAgent, ...(authorization === null ? {} : { authorization }) };
+      return postJson({ url, headers, body: write(message), timeoutMs: TIMEOUT_MS, signal });
+    },
+  });
+  return new Channels({
+    ...options,
+    open: (target): MessageReceiver => {
+      switch (target.kind) {
+        case 'mail':
+          return createMail({
+            target,
+            ca: readCa(),
+            hostname: hostname(),
+            timeoutMs: MAIL_TIMEOUT_MS,
+            signal,
+          });
+        case 'slack':
+          return post(target.url, slackBody);
+        case 'teams':
+          return post(target.url, teamsBody);
+        case 'webhook':
+          return post(target.url, writeBody(target), target.authorization);
+      }
+    },
+  });
+}
+
+function writeBody({ template }: Extract<ChannelTarget, { kind: 'webhook' }>) {
+  return (message: Message) => fillTemplate(template, message, hostname());
+}

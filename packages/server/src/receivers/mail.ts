@@ -1,0 +1,118 @@
+import { escapeUnprintable } from '@berth/protocol/hidden-characters';
+import { createTransport } from 'nodemailer';
+import type { MailTarget } from '../core/notify/channel.ts';
+import type { Message } from '../core/notify/message.ts';
+import type { Delivery, MessageReceiver } from './event-receiver.ts';
+import { reasonOf } from './reason.ts';
+
+interface MailOptions {
+  readonly target: MailTarget;
+  /** Certificates that vouch for the mail server; `null`: those that Node knows. */
+  readonly ca: string | null;
+  /** Of this server, for EHLO and message ids. */
+  readonly hostname: string;
+  /** For the whole delivery. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Sends plain text by mail, so that nothing in it is markup. */
+export function createMail(options: MailOptions): MessageReceiver {
+  return {
+    async send(message) {
+      const transport = openTransport(options);
+      try {
+        const sending = transport.sendMail(writeMail(message, options));
+        const { response, rejected } = await withinTime(sending, options);
+        const remark = rejected.length === 0 ? {} : { remark: `it refused ${rejected.join(', ')}` };
+        return { kind: 'delivered', status: Number(response.slice(0, 3)), ...remark };
+      } catch (error) {
+        return options.signal.aborted ? { kind: 'stopping' } : explain(error);
+      } finally {
+        transport.close();
+      }
+    },
+  };
+}
+
+function openTransport({ target, ca, hostname, timeoutMs }: MailOptions) {
+  const { host, port, security, user, password } = target;
+  return createTransport({
+    host,
+    port,
+    name: hostname,
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ignoreTLS: security === 'none',
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    tls: { minVersion: 'TLSv1.2', ...(ca === null ? {} : { ca }) },
+    // A message must not read files or fetch addresses.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    ...(user === null ? {} : { auth: { user, pass: password ?? '' } }),
+  });
+}
+
+const PRIORITIES = { critical: 'high', warning: 'normal', info: 'normal' } as const;
+
+function writeMail({ id, title, lines, severity }: Message, { target, hostname }: MailOptions) {
+  return {
+    from: target.from,
+    to: [...target.to],
+    subject: `[Berth] ${escapeUnprintable(title)}`,
+    text: `${lines.join('\n\n')}\n\n-- \nBerth on ${hostname}\n`,
+    messageId: `<${id.replaceAll(/[^\w.-]/g, '_')}@${hostname}>`,
+    priority: PRIORITIES[severity],
+    // Vacation notices are not wanted.
+    headers: { 'Auto-Submitted': 'auto-generated' },
+  };
+}
+
+class LateError extends Error {
+  override readonly name = 'TimeoutError';
+}
+
+/** A server that sends a byte now and then is cut off, too. */
+async function withinTime<T>(sending: Promise<T>, { timeoutMs, signal }: MailOptions): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new LateError()), timeoutMs);
+    signal.addEventListener('abort', () => reject(new LateError()), { once: true });
+  });
+  // Whatever becomes of it after that is not of interest.
+  sending.catch(() => {});
+  return Promise.race([sending, late]).finally(() => clearTimeout(timer));
+}
+
+const MAX_RESPONSE = 200;
+
+interface MailError {
+  readonly response?: unknown;
+  readonly responseCode?: number;
+  readonly code?: string;
+  /** What nodemailer has replaced by a code of its own. */
+  readonly originalCode?: string;
+}
+
+/** What the mail server answered says what to do; it never repeats the password. */
+function explain(error: unknown): Delivery {
+  const { response, responseCode: status, code, originalCode } = error as MailError;
+  const said = typeof response === 'string' ? cutResponse(response) : null;
+  if (code === 'ETLS') {
+    const why = said === null ? (originalCode ?? code) : `"${said}"`;
+    return { kind: 'failed', reason: `it offers no encrypted connection (${why})` };
+  }
+  if (said !== null && status !== undefined) {
+    return { kind: 'failed', reason: `it answered "${said}"`, status };
+  }
+  if (code === 'ETIMEDOUT') return { kind: 'failed', reason: 'it did not answer in time' };
+  if (originalCode !== undefined) return { kind: 'failed', reason: `it cannot be reached (${originalCode})` };
+  return { kind: 'failed', reason: reasonOf(error) };
+}
+
+function cutResponse(response: string): string {
+  return escapeUnprintable(response.split('\n', 1)[0] as string).slice(0, MAX_RESPONSE);
+}

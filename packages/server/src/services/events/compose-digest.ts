@@ -1,0 +1,63 @@
+import type { Channel } from '../../core/notify/channel.ts';
+import type { Message } from '../../core/notify/message.ts';
+import { type LicenseWeek, writeDigest } from '../../core/notify/write-digest.ts';
+import { DAY_MS, type Instant, plus } from '../../core/nouns/instant.ts';
+import { nameOfLicense } from '../../core/nouns/license.ts';
+import { isExpiring } from '../../core/system/note.ts';
+import type { SlotSeries } from '../../store/history-query.ts';
+import type { Store } from '../../store/store.ts';
+
+const DIGEST_DAYS = 7;
+const ENDING_DAYS = 30;
+/** Those with most refusals; the what-if takes a second for a busy license. */
+const MAX_WHAT_IFS = 10;
+const MAX_TOKENS = 100;
+
+/** What the history says about the last seven days, and what ends in the next thirty. */
+export async function composeDigest(store: Store, { zone }: Channel, now: Instant): Promise<Message> {
+  const span = { since: plus(now, -DIGEST_DAYS * DAY_MS), until: now };
+  const records = await store.read({ kind: 'list_licenses', product: null });
+  const held = new Set<number>(records.map(({ license }) => license.id));
+  const scope = { licenseId: null, feature: null, stepMs: DAY_MS };
+  const series = await store.read({ kind: 'list_slot_history', ...span, ...scope });
+  const licenses: LicenseWeek[] = [];
+  const sorted = series
+    .filter(({ licenseId }) => held.has(licenseId))
+    .toSorted((a, b) => b.totals.denials - a.totals.denials);
+  for (const [place, one] of sorted.entries()) {
+    const enough = place < MAX_WHAT_IFS ? await findEnough(store, one, span) : null;
+    licenses.push(describe(one, enough));
+  }
+  const ending = [
+    ...records
+      .filter(({ license }) => isExpiring(license, now, ENDING_DAYS))
+      .map(({ license }) => ({
+        what: `The license ${nameOfLicense(license)}`,
+        endsAt: license.validUntil as Instant,
+      })),
+    ...(await listEndingTokens(store)),
+  ];
+  return writeDigest({ since: span.since, zone, licenses, ending });
+}
+
+function describe({ name, feature, slots, totals }: SlotSeries, enough: number | null): LicenseWeek {
+  const part = feature === null ? name : `${feature} of ${name}`;
+  return { name: part, slots, peak: totals.peak, refusals: totals.denials, enough };
+}
+
+type Span = { readonly since: Instant; readonly until: Instant };
+
+async function findEnough(store: Store, { licenseId, feature, totals }: SlotSeries, span: Span) {
+  if (totals.denials === 0) return null;
+  const answer = await store.read({ kind: 'ask_what_if', ...span, licenseId, feature: feature ?? '' });
+  // Refusals by rules have no number of slots that would help.
+  return answer === null || answer.asked === 0 ? null : answer.enough;
+}
+
+async function listEndingTokens(store: Store) {
+  const ending = { endingWithinMs: ENDING_DAYS * DAY_MS, limit: MAX_TOKENS };
+  const tokens = await store.read({ kind: 'list_tokens', ...ending });
+  return tokens.flatMap(({ token: { id, name, expiresAt } }) =>
+    expiresAt === null ? [] : [{ what: `The token ${name ?? id}`, endsAt: expiresAt }],
+  );
+}

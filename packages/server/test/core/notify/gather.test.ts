@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Gathering, MAX_SUBJECTS, MAX_USERS } from '../../../src/core/notify/gather.ts';
+import { writeMessage } from '../../../src/core/notify/write-message.ts';
+import type { RecordedEvent } from '../../../src/core/nouns/audit-event.ts';
+import { instant, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
+import { licenseId } from '../../../src/core/nouns/license.ts';
+import { TOPIC_NAMES } from '../../../src/core/nouns/topics.ts';
+
+const NOW = instant(Date.UTC(2030, 0, 15, 12));
+const CONTEXT = { zone: 'Europe/Berlin', now: NOW, nameOf: (id: number) => `cad-${id}`, told: {} };
+
+function denied(user: string | null, facts: object = {}): RecordedEvent {
+  return {
+    kind: 'slot_denied',
+    user,
+    code: 'floating_not_available',
+    repeated: 0,
+    ...facts,
+  } as RecordedEvent;
+}
+
+function gather(events: readonly RecordedEvent[], topics = TOPIC_NAMES): Gathering {
+  const gathering = new Gathering(topics);
+  for (const event of events) gathering.add({ licenseId: 1, at: plus(NOW, -MINUTE_MS), event });
+  return gathering;
+}
+
+function write(events: readonly RecordedEvent[], facts: object = {}) {
+  return writeMessage(gather(events), 'id', { ...CONTEXT, ...facts });
+}
+
+const JUMP = {
+  kind: 'clock_jumped',
+  direction: 'ahead',
+  serverAt: NOW,
+  wallAt: plus(NOW, 60 * MINUTE_MS),
+  followed: false,
+} as const;
+
+describe('what is gathered', () => {
+  test('counts every refusal once, recorded or only counted', () => {
+    const events = [
+      denied('ann'),
+      denied('bob', { repeated: 4 }),
+      denied('ann'),
+      { kind: 'denials_repeated', user: null, code: 'floating_not_available', repeated: 90 } as const,
+    ];
+    const [subject] = gather(events).subjectsOf('slot_denied');
+    assert.deepEqual([subject?.count, subject?.users.size], [97, 2]);
+    assert.deepEqual(write(events).lines, [
+      '97 refusals of cad-1 in the last minute, 2 users: all slots are in use.',
+    ]);
+  });
+
+  test('keeps features and licenses apart, and leaves other topics out', () => {
+    const gathering = gather([denied('ann'), denied('ann', { feature: 'render' }), JUMP], ['slot_denied']);
+    gathering.add({ licenseId: 2, at: NOW, event: denied('ann') });
+    assert.deepEqual(gathering.topics, ['slot_denied']);
+    const { lines } = writeMessage(gathering, 'id', CONTEXT);
+    assert.deepEqual(
+      lines.map((line) => line.replace(/:.*/, '')),
+      ['cad-1', 'render of cad-1', 'cad-2'].map((what) => `ann was refused a slot of ${what}`),
+    );
+  });
+
+  test('is bounded, and still loses no count', () => {
+    const users = Array.from({ length: MAX_USERS + 5 }, (_, at) => denied(`u${at}`));
+    assert.match(write(users).lines[0] as string, /^1,005 refusals .*, more than 1,000 users:/);
+    const gathering = new Gathering(TOPIC_NAMES);
+    for (let id = 1; id <= MAX_SUBJECTS + 7; id += 1)
+      gathering.add({ licenseId: id, at: NOW, event: denied('ann', { repeated: 1 }) });
+    assert.equal(gathering.countOthers('slot_denied'), 14);
+    const { lines, title } = writeMessage(gathering, 'id', CONTEXT);
+    assert.equal(lines.length, 21);
+    assert.match(title, /\(and 50 more\)$/);
+    assert.equal(lines.at(-1), 'And 31 more.');
+  });
+});
+
+describe('a message', () => {
+  test('says "more" when the topic was told recently', () => {
+    const events = [denied('ann'), denied('bob')];
+    const told = (minutes: number) => ({ told: { slot_denied: plus(NOW, -minutes * MINUTE_MS) } });
+    assert.match(write(events, told(10)).lines[0] as string, /^2 more refusals of/);
+    assert.match(write(events, told(61)).lines[0] as string, /^2 refusals of/);
+  });
+
+  test('says how long ago the first refusal was', () => {
+    const spans = [1, 119, 120, 47 * 60, 48 * 60].map((minutes) => {
+      const { lines } = write([denied('ann'), denied('bob')], { now: plus(NOW, (minutes - 1) * MINUTE_MS) });
+      return / in the last (.*), 2 users/.exec(lines[0] as string)?.[1];
+    });
+    assert.deepEqual(spans, ['minute', '119 minutes', '2 hours', '47 hours', '2 days']);
+  });
+
+  test('begins with what is critical', () => {
+    const { severity, title, lines } = write([denied('ann'), JUMP]);
+    assert.equal(severity, 'critical');
+    const clock =
+      'The clock of the machine is ahead: it says Tue 15 Jan, 14:00, and the server Tue 15 Jan, 13:00';
+    assert.equal(title, `${clock} (and 1 more)`);
+    assert.equal(lines[0], `${clock}.`);
+    assert.equal(write([denied('ann')]).severity, 'warning');
+  });
+
+  test('tells what is true now of a condition that came and went', () => {
+    const part = { licenseId: licenseId(3), product: 'cad', feature: null, slots: 10 };
+    const { lines, severity } = write([
+      { kind: 'license_nearly_full', ...part, inUse: 9 },
+      { kind: 'license_has_room', ...part, inUse: 7 },
+    ]);
+    assert.deepEqual(lines, ['cad-3 has room again: 7 of 10 slots are in use (changed 2 times).']);
+    assert.equal(severity, 'info');
+  });
+
+  test('stays one line whatever names contain', () => {
+    const { title, lines } = write([denied('ann\r\nBcc: all@example.com\u2028x\u202e')], {
+      nameOf: () => 'cad\r\nX: y',
+    });
+    for (const text of [title, ...lines]) assert.doesNotMatch(text, /[\r\n\u2028\u202e]/);
+    assert.match(title, /\\u\{d\}\\u\{a\}Bcc/);
+  });
+
+  test('has a sentence for every kind of event', () => {
+    const at = NOW;
+    const id = licenseId(1);
+    const host = { hostname: 'lic-01', folder: '/data', freeMegabytes: 1500 };
+    const used = { licenseId: id, product: 'cad', feature: 'render', total: 95, max: 100 };
+    const events: readonly RecordedEvent[] = [
+      { kind: 'license_expiring', licenseId: id, product: 'cad', validUntil: at },
+      { kind: 'token_expiring', tokenId: 't1', name: null, expiresAt: at },
+      { kind: 'cloud_unreachable', failingAt: at, code: 'c', reason: 'timeout' },
+      { kind: 'certificate_expiring', hostname: 'lic-01', fingerprint: 'f', validUntil: at },
+      { kind: 'certificate_missing', licenseId: id, product: 'cad', kid: null },
+      { kind: 'disk_space_low', ...host },
+      { kind: 'consumption_nearly_used_up', ...used },
+      { kind: 'backup_overdue', dueAt: at },
+    ];
+    assert.deepEqual(write(events).lines, [
+      'The licensing cloud has not been reached since Tue 15 Jan, 13:00 (timeout).',
+      'The disk of /data on lic-01 is filling up: 1,500 MB are free.',
+      'The vendor no longer certifies a key for cad-1.',
+      'The backup that was due Tue 15 Jan, 13:00 was not made.',
+      'The license cad-1 ends on Tue 15 Jan.',
+      'The token t1 ends on Tue 15 Jan.',
+      'The TLS certificate of lic-01 ends on Tue 15 Jan.',
+      '95 of 100 of render of cad-1 are used up.',
+    ]);
+  });
+});

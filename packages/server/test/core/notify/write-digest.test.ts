@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { writeDigest } from '../../../src/core/notify/write-digest.ts';
+import { instant } from '../../../src/core/nouns/instant.ts';
+
+const since = instant(Date.UTC(2030, 0, 14, 7));
+const zone = 'Europe/Berlin';
+const CAD = { name: 'cad', slots: 10, peak: 10, refusals: 96, enough: 13 };
+
+test('a digest tells use, refusals, what would help and what ends, the worst first', () => {
+  const licenses = [
+    { name: 'render', slots: 20, peak: 3, refusals: 0, enough: null },
+    { name: 'simulate', slots: 4, peak: 4, refusals: 1, enough: 4 },
+    CAD,
+    { name: 'x\ny', slots: 10, peak: 9, refusals: 0, enough: null },
+  ];
+  const ending = [{ what: 'The license cad', endsAt: instant(Date.UTC(2030, 1, 1)) }];
+  const { title, lines, severity } = writeDigest({ since, zone, licenses, ending });
+  assert.equal(title, 'Last week: 97 refusals, 1 to renew');
+  assert.equal(severity, 'info');
+  assert.deepEqual(lines, [
+    'Seven days since Mon 14 Jan:',
+    'cad: at most 10 of 10 slots in use; 96 refusals. With 13 slots, no one would have been refused.',
+    'simulate: at most 4 of 4 slots in use; 1 refusal.',
+    'x\\u{a}y: at most 9 of 10 slots in use.',
+    'render: at most 3 of 20 slots in use.',
+    'The license cad ends on Fri 1 Feb.',
+  ]);
+});
+
+test('a quiet week is told, too', () => {
+  const quiet = writeDigest({ since, zone, licenses: [], ending: [] });
+  assert.equal(quiet.title, 'Last week: no one was refused');
+  assert.deepEqual(quiet.lines.slice(1), ['This server has no licenses.']);
+  const many = Array.from({ length: 33 }, () => CAD);
+  assert.equal(
+    writeDigest({ since, zone, licenses: many, ending: [] }).lines.at(-1),
+    'And 3 more licenses and features.',
+  );
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { makeCertificate } from '../../../../test/support/certificate.ts';
+import { openMailReceiver } from '../../../../test/support/mail-receiver.ts';
+import type { MailTarget } from '../../src/core/notify/channel.ts';
+import { createMail } from '../../src/receivers/mail.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MESSAGE = {
+  id: '1.2.ops',
+  severity: 'critical',
+  title: 'Wörld is full',
+  lines: ['One <b>&amp;</b>.', 'Two.'],
+} as const;
+
+function certify(names: readonly string[] = ['127.0.0.1']) {
+  const [notBefore, notAfter] = [new Date(Date.now() - DAY_MS), new Date(Date.now() + DAY_MS)];
+  return makeCertificate({ names, notBefore, notAfter });
+}
+
+interface Wish extends Partial<MailTarget> {
+  readonly ca?: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+function mailTo(port: number, wish: Wish = {}) {
+  const { ca = null, timeoutMs = 5000, signal = new AbortController().signal, ...target } = wish;
+  return createMail({
+    target: {
+      kind: 'mail',
+      to: ['ops@example.com', 'it@example.com'],
+      from: 'berth@example.com',
+      host: '127.0.0.1',
+      port,
+      security: 'starttls',
+      user: null,
+      password: null,
+      ...target,
+    },
+    ca,
+    hostname: 'lic-01',
+    timeoutMs,
+    signal,
+  });
+}
+
+/** A server that offers STARTTLS with this certificate. */
+async function openTls(t: TestContext, certificate = certify()) {
+  return { ...(await openMailReceiver(t, certificate)), ca: certificate.cert };
+}
+
+describe('a mail', () => {
+  test('is plain text to all recipients, over STARTTLS', async (t) => {
+    const { port, mails, ca } = await openTls(t);
+    assert.deepEqual(await mailTo(port, { ca }).send(MESSAGE), { kind: 'delivered', status: 250 });
+    const [mail] = mails;
+    assert.deepEqual([mail?.isSecure, mail?.from], [true, 'berth@example.com']);
+    assert.deepEqual(mail?.to, ['ops@example.com', 'it@example.com']);
+    assert.match(mail?.headers.get('content-type') ?? '', /^text\/plain; charset=utf-8/);
+    assert.match(mail?.headers.get('subject') ?? '', /^=\?UTF-8\?Q\?=5BBerth=5D_W=C3=B6rld_is_full\?=$/);
+    assert.equal(mail?.headers.get('message-id'), '<1.2.ops@lic-01>');
+    assert.equal(mail?.headers.get('auto-submitted'), 'auto-generated');
+    assert.match(mail?.text ?? '', /\r\nOne <b>&amp;<\/b>\.\r\n\r\nTwo\.\r\n/);
+  });
+
+  test('can be sent over TLS from the start, with a user and a password', async (t) => {
+    const certificate = certify();
+    const seen: unknown[] = [];
+    const { port, mails } = await openMailReceiver(t, {
+      ...certificate,
+      secure: true,
+      authOptional: false,
+      onAuth({ username, password }, _, done) {
+        seen.push([username, password]);
+        done(null, { user: username ?? '' });
+      },
+    });
+    const login = { security: 'tls', ca: certificate.cert, user: 'berth', password: 'päss word' } as const;
+    assert.equal((await mailTo(port, login).send(MESSAGE)).kind, 'delivered');
+    assert.deepEqual([seen, mails[0]?.user], [[['berth', 'päss word']], 'berth']);
+  });
+
+  test('is not sent over a connection that is not encrypted, unless that is wanted', async (t) => {
+    const { port, mails } = await openMailReceiver(t, { hideSTARTTLS: true, disabledCommands: ['STARTTLS'] });
+    const refused = await mailTo(port).send(MESSAGE);
+    const reason = 'it offers no encrypted connection ("500 Error: command not recognized")';
+    assert.deepEqual(refused, { kind: 'failed', reason });
+    assert.equal(mails.length, 0);
+    assert.equal((await mailTo(port, { security: 'none' }).send(MESSAGE)).kind, 'delivered');
+    assert.equal(mails[0]?.isSecure, false);
+  });
+
+  test('is not sent to a server with a certificate that no one vouches for', async (t) => {
+    const { port, mails } = await openTls(t);
+    const unknown = await mailTo(port).send(MESSAGE);
+    const reason = 'it cannot be reached (DEPTH_ZERO_SELF_SIGNED_CERT)';
+    assert.deepEqual(unknown, { kind: 'failed', reason });
+    const other = await openTls(t, certify(['mail.example']));
+    const misnamed = await mailTo(other.port, { ca: other.ca }).send(MESSAGE);
+    assert.match(JSON.stringify(misnamed), /ERR_TLS_CERT_ALTNAME_INVALID/);
+    assert.deepEqual([mails.length, other.mails.length], [0, 0]);
+  });
+
+  test('says what the server answered', async (t) => {
+    const certificate = certify();
+    const { port } = await openMailReceiver(t, {
+      ...certificate,
+      onAuth: (_, __, done) => done(new Error('Who are you?')),
+      onRcptTo: (_, __, done) => done(Object.assign(new Error('No such person'), { responseCode: 550 })),
+    });
+    const ca = certificate.cert;
+    const login = await mailTo(port, { ca, user: 'u', password: 'hunter2' }).send(MESSAGE);
+    assert.deepEqual(login, { kind: 'failed', reason: 'it answered "535 Who are you?"', status: 535 });
+    const reason = 'it answered "550 No such person"';
+    assert.deepEqual(await mailTo(port, { ca }).send(MESSAGE), { kind: 'failed', reason, status: 550 });
+  });
+
+  test('cannot be given further headers or recipients by names in it', async (t) => {
+    const { port, mails, ca } = await openTls(t);
+    const title = 'ann\r\nBcc: eve@example.com\r\n\r\nbody was refused';
+    await mailTo(port, { ca }).send({ ...MESSAGE, title, lines: ['.\r\nQUIT', '.'] });
+    const [mail] = mails;
+    assert.deepEqual(mail?.to, ['ops@example.com', 'it@example.com']);
+    assert.equal(mail?.headers.has('bcc'), false);
+    assert.match(mail?.headers.get('subject') ?? '', /^\[Berth\] ann\\u\{d\}\\u\{a\}Bcc: eve@example\.com/);
+  });
+});
+
+describe('a mail server that is away', () => {
+  test('is not waited for longer than the time limit', async (t) => {
+    const hanging = createServer((socket) => socket.on('error', () => {}));
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    t.after(() => hanging.close());
+    const { port } = hanging.address() as AddressInfo;
+    const late = await mailTo(port, { timeoutMs: 100 }).send(MESSAGE);
+    assert.deepEqual(late, { kind: 'failed', reason: 'it did not answer in time' });
+    const control = new AbortController();
+    const stopped = mailTo(port, { signal: control.signal }).send(MESSAGE);
+    control.abort();
+    assert.deepEqual(await stopped, { kind: 'stopping' });
+  });
+
+  test('is told from one that refuses', async () => {
+    assert.deepEqual(await mailTo(1).send(MESSAGE), {
+      kind: 'failed',
+      reason: 'it cannot be reached (ECONNREFUSED)',
+    });
+  });
+});
