@@ -274,7 +274,7 @@ describe("the administrator's page", () => {
   test('viewers and operators see no control that would be refused', async (t) => {
     const [license] = (await api.get('/api/admin/licenses', token)).body.licenses as [{ id: number }];
     const places = ['overview', 'slots', 'licenses', `licenses/${license.id}`, 'rules', 'reports', 'audit'];
-    const parts = ['server', 'cloud', 'users', 'tokens', 'limits', 'webhooks', 'forwarding', 'backup'];
+    const parts = ['server', 'cloud', 'users', 'tokens', 'limits', 'notifications', 'forwarding', 'backup'];
     const all = [...places, 'people/ada', ...parts.map((part) => `settings/${part}`)];
     const olga = await open(t, 'overview', 'olga');
     const vera = await open(t, 'overview', 'vera');

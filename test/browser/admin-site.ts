@@ -33,7 +33,7 @@ export async function openPage(browser: Browser, url: string, options: object = 
 /** Every screen, with the parts of those that have some. */
 export function listPlaces(licenseId: number): readonly string[] {
   const ways = ['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`);
-  const parts = 'server cloud users tokens limits webhooks forwarding backup password page'.split(' ');
+  const parts = 'server cloud users tokens limits notifications forwarding backup password page'.split(' ');
   return [
     ...[
       'overview',

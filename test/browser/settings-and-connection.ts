@@ -26,7 +26,7 @@ export async function changeSettings(
   assert.equal(await page.getByLabel('How many to keep').inputValue(), '30');
   await save();
   await page.getByText('The master key is in no backup.').waitFor();
-  await go('settings/webhooks');
+  await go('settings/notifications');
   await page.getByLabel('Address').fill(receiver.url);
   await save();
   await page.getByText('Saved. Nothing is sent yet: the secret is missing.').waitFor();
@@ -37,6 +37,7 @@ export async function changeSettings(
   await page.getByText(/^Delivered: 200 after \d+ ms$/).waitFor();
   await page.getByText('1 delivered, 0 dropped').waitFor();
   assert.deepEqual(receiver.kinds, ['webhook_test']);
+  await tryChannel(page, receiver);
   for (const [word, found] of [
     ['passphrase', 'Backup'],
     ['token', 'Tokens'],
@@ -54,6 +55,30 @@ export async function changeSettings(
   assert.equal(await page.title(), 'Settings – Yard 7');
   const changes = { 'page.name': null, 'backup.keep': null, 'backup.schedule': null, 'webhooks.url': null };
   await api.post('/api/admin/settings', { changes }, token);
+}
+
+/** Adds a channel, tests it while it works and while it does not, and removes it. */
+async function tryChannel(page: Opened['page'], receiver: Awaited<ReturnType<typeof openWebhookReceiver>>) {
+  await page.getByRole('button', { name: 'Add a channel' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('desk');
+  await dialog.getByRole('button', { name: /^Kind/ }).click();
+  await page.getByRole('menuitemradio', { name: 'Slack' }).click();
+  await dialog.getByLabel('Address').fill(receiver.url);
+  await dialog.getByLabel('A slot is refused').uncheck();
+  await dialog.getByRole('button', { name: 'Add channel' }).click();
+  const row = page.getByRole('row', { name: /desk/ });
+  await row.getByText('10 of 11 topics; at most every 10 min').waitFor();
+  await row.getByRole('button', { name: 'Test' }).click();
+  await page.getByText(/^desk: delivered, 200 after \d+ ms\.$/).waitFor();
+  await row.getByText('Delivered').waitFor();
+  receiver.react({ status: 410 });
+  await row.getByRole('button', { name: 'Test' }).click();
+  await row.getByText(/since .*: it takes no messages any more \(410\)$/).waitFor();
+  await page.getByRole('button', { name: 'Actions for desk' }).click();
+  await page.getByRole('menuitem', { name: 'Remove…' }).click();
+  await page.getByRole('button', { name: 'Remove channel' }).click();
+  await page.getByText('No one gets messages').waitFor();
 }
 
 /** Cuts the connection of a page that shows the slots, and restores it. */

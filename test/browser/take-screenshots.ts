@@ -51,7 +51,7 @@ const PATHS = [
   ...['overview', 'slots', 'licenses', 'licenses/101', 'licenses/102', 'rules', 'audit'],
   ...['reports', 'reports?license=all&period=today'],
   ...['online', 'file', 'codes'].map((way) => `licenses/add?way=${way}`),
-  ...'server cloud users tokens limits webhooks backup password page'
+  ...'server cloud users tokens limits notifications backup password page'
     .split(' ')
     .map((part) => `settings/${part}`),
 ];

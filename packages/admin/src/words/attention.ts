@@ -36,6 +36,7 @@ const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]
   permissions: ['Permissions', 'Permissions'],
   exposure: ['Exposed', 'Exposed'],
   webhooks: ['Webhook', 'Webhook'],
+  channels: ['Notifications', 'Notifications'],
   forwarding: ['Forwarding', 'Forwarding'],
   versions: ['Versions', 'Versions'],
 };
@@ -44,7 +45,8 @@ const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]
 const PLACES: Readonly<Record<string, Link>> = {
   backup: { label: 'See the backups', path: 'settings/backup' },
   cloud: { label: 'See the cloud', path: 'settings/cloud' },
-  webhooks: { label: 'See the webhook', path: 'settings/webhooks' },
+  webhooks: { label: 'See the webhook', path: 'settings/notifications' },
+  channels: { label: 'See the channels', path: 'settings/notifications' },
   forwarding: { label: 'See what is forwarded', path: 'settings/forwarding' },
 };
 

@@ -57,7 +57,7 @@ describe('what needs attention', () => {
       (check) => listConcerns([], [finding(check, 'warning', 'Hm')], NOW)[0]?.link.path,
     );
     assert.deepEqual(paths.slice(0, 4), [
-      ...['backup', 'cloud', 'webhooks', 'server'].map((part) => `settings/${part}`),
+      ...['backup', 'cloud', 'notifications', 'server'].map((part) => `settings/${part}`),
     ]);
     assert.ok(paths.every((path) => path?.startsWith('settings/')));
     const password = finding('exposure', 'warning', 'An administrator still has the one-time password: so.');

@@ -4,6 +4,7 @@ import { may } from '../../data/session.ts';
 import type { Section } from '../../parts/frame.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { BackupSettings } from './backup-settings.tsx';
+import { NotificationSettings } from './channel-settings.tsx';
 import { CloudSettings } from './cloud-settings.tsx';
 import { ForwardingSettings } from './forwarding-settings.tsx';
 import { LimitSettings } from './limit-settings.tsx';
@@ -12,7 +13,6 @@ import { PasswordSettings } from './password-settings.tsx';
 import { ServerSettings } from './server-settings.tsx';
 import { TokenSettings } from './token-settings.tsx';
 import { UserSettings } from './user-settings.tsx';
-import { WebhookSettings } from './webhook-settings.tsx';
 
 interface Part extends Section {
   readonly draw: () => ComponentChildren;
@@ -35,10 +35,10 @@ const PARTS: readonly Part[] = [
   { path: 'tokens', label: 'Tokens', words: 'api programs', draw: () => <TokenSettings /> },
   { path: 'limits', label: 'Limits and notices', words: 'rate address', draw: () => <LimitSettings /> },
   {
-    path: 'webhooks',
-    label: 'Webhooks',
-    words: 'events secret notifications',
-    draw: () => <WebhookSettings />,
+    path: 'notifications',
+    label: 'Notifications',
+    words: 'mail slack teams webhooks channels quiet hours digest events secret',
+    draw: () => <NotificationSettings />,
   },
   {
     path: 'forwarding',
