@@ -11,12 +11,13 @@ import { type ChannelOptions, Channels } from '../services/events/channels.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
 import { readCertificates } from './compose-forwarding.ts';
 import type { ServerEnvironment } from './serve-options.ts';
+import { writeReports } from './write-reports.ts';
 
 /** For a whole delivery. Mail servers may look up names before they answer. */
 const TIMEOUT_MS = 10 * SECOND_MS;
 const MAIL_TIMEOUT_MS = 30 * SECOND_MS;
 
-interface Options extends Omit<ChannelOptions, 'open'> {
+interface Options extends Omit<ChannelOptions, 'open' | 'writeReports'> {
   readonly settings: CurrentSettings;
   readonly signal: AbortSignal;
   /** `false` for commands that open the data of a stopped server. */
@@ -38,6 +39,7 @@ export function composeChannels(options: Options): Channels {
   });
   return new Channels({
     ...options,
+    writeReports: (span) => writeReports(options.store, span),
     open: (target): MessageReceiver => {
       switch (target.kind) {
         case 'mail':

@@ -1,5 +1,4 @@
 import { escapeUnprintable } from '@berth/protocol/hidden-characters';
-import { createTransport } from 'nodemailer';
 import type { MailTarget } from '../core/notify/channel.ts';
 import type { Message } from '../core/notify/message.ts';
 import type { Delivery, MessageReceiver } from './event-receiver.ts';
@@ -20,7 +19,7 @@ interface MailOptions {
 export function createMail(options: MailOptions): MessageReceiver {
   return {
     async send(message) {
-      const transport = openTransport(options);
+      const transport = await openTransport(options);
       try {
         const sending = transport.sendMail(writeMail(message, options));
         const { response, rejected } = await withinTime(sending, options);
@@ -35,7 +34,9 @@ export function createMail(options: MailOptions): MessageReceiver {
   };
 }
 
-function openTransport({ target, ca, hostname, timeoutMs }: MailOptions) {
+/** Most servers and commands send no mail, so the package is loaded when it is needed. */
+async function openTransport({ target, ca, hostname, timeoutMs }: MailOptions) {
+  const { createTransport } = await import('nodemailer');
   const { host, port, security, user, password } = target;
   return createTransport({
     host,
@@ -58,7 +59,7 @@ function openTransport({ target, ca, hostname, timeoutMs }: MailOptions) {
 
 const PRIORITIES = { critical: 'high', warning: 'normal', info: 'normal' } as const;
 
-function writeMail({ id, title, lines, severity }: Message, { target, hostname }: MailOptions) {
+function writeMail({ id, title, lines, severity, files = [] }: Message, { target, hostname }: MailOptions) {
   return {
     from: target.from,
     to: [...target.to],
@@ -66,6 +67,7 @@ function writeMail({ id, title, lines, severity }: Message, { target, hostname }
     text: `${lines.join('\n\n')}\n\n-- \nBerth on ${hostname}\n`,
     messageId: `<${id.replaceAll(/[^\w.-]/g, '_')}@${hostname}>`,
     priority: PRIORITIES[severity],
+    attachments: files.map(({ name, content }) => ({ filename: name, content, contentType: 'text/csv' })),
     // Vacation notices are not wanted.
     headers: { 'Auto-Submitted': 'auto-generated' },
   };
@@ -77,14 +79,18 @@ class LateError extends Error {
 
 /** A server that sends a byte now and then is cut off, too. */
 async function withinTime<T>(sending: Promise<T>, { timeoutMs, signal }: MailOptions): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new LateError()), timeoutMs);
-    signal.addEventListener('abort', () => reject(new LateError()), { once: true });
-  });
   // Whatever becomes of it after that is not of interest.
   sending.catch(() => {});
-  return Promise.race([sending, late]).finally(() => clearTimeout(timer));
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const giveUp = () => reject(new LateError());
+  const timer = setTimeout(giveUp, timeoutMs);
+  signal.addEventListener('abort', giveUp);
+  try {
+    return await Promise.race([sending, late]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
+  }
 }
 
 const MAX_RESPONSE = 200;

@@ -118,6 +118,17 @@ describe('a mail', () => {
     assert.deepEqual(await mailTo(port, { ca }).send(MESSAGE), { kind: 'failed', reason, status: 550 });
   });
 
+  test('says whom it did not reach', async (t) => {
+    const certificate = certify();
+    const { port, mails } = await openMailReceiver(t, {
+      ...certificate,
+      onRcptTo: ({ address }, _, done) => done(address.startsWith('it') ? new Error('Who?') : null),
+    });
+    const delivery = await mailTo(port, { ca: certificate.cert }).send(MESSAGE);
+    assert.deepEqual(delivery, { kind: 'delivered', status: 250, remark: 'it refused it@example.com' });
+    assert.deepEqual(mails[0]?.to, ['ops@example.com']);
+  });
+
   test('cannot be given further headers or recipients by names in it', async (t) => {
     const { port, mails, ca } = await openTls(t);
     const title = 'ann\r\nBcc: eve@example.com\r\n\r\nbody was refused';

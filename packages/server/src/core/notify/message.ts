@@ -6,4 +6,11 @@ export interface Message {
   /** One line. */
   readonly title: string;
   readonly lines: readonly string[];
+  /** Files for those who get mail. */
+  readonly files?: readonly MessageFile[];
+}
+
+export interface MessageFile {
+  readonly name: string;
+  readonly content: string;
 }

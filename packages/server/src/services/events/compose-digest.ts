@@ -1,5 +1,5 @@
 import type { Channel } from '../../core/notify/channel.ts';
-import type { Message } from '../../core/notify/message.ts';
+import type { Message, MessageFile } from '../../core/notify/message.ts';
 import { type LicenseWeek, writeDigest } from '../../core/notify/write-digest.ts';
 import { DAY_MS, type Instant, plus } from '../../core/nouns/instant.ts';
 import { nameOfLicense } from '../../core/nouns/license.ts';
@@ -13,8 +13,17 @@ const ENDING_DAYS = 30;
 const MAX_WHAT_IFS = 10;
 const MAX_TOKENS = 100;
 
+type Span = { readonly since: Instant; readonly until: Instant };
+
+export type WriteReports = (span: Span) => Promise<readonly MessageFile[]>;
+
 /** What the history says about the last seven days, and what ends in the next thirty. */
-export async function composeDigest(store: Store, { zone }: Channel, now: Instant): Promise<Message> {
+export async function composeDigest(
+  store: Store,
+  { zone, target }: Channel,
+  writeReports: WriteReports,
+  now: Instant,
+): Promise<Message> {
   const span = { since: plus(now, -DIGEST_DAYS * DAY_MS), until: now };
   const records = await store.read({ kind: 'list_licenses', product: null });
   const held = new Set<number>(records.map(({ license }) => license.id));
@@ -37,15 +46,14 @@ export async function composeDigest(store: Store, { zone }: Channel, now: Instan
       })),
     ...(await listEndingTokens(store)),
   ];
-  return writeDigest({ since: span.since, zone, licenses, ending });
+  const digest = writeDigest({ since: span.since, zone, licenses, ending });
+  return target.kind === 'mail' ? { ...digest, files: await writeReports(span) } : digest;
 }
 
 function describe({ name, feature, slots, totals }: SlotSeries, enough: number | null): LicenseWeek {
   const part = feature === null ? name : `${feature} of ${name}`;
   return { name: part, slots, peak: totals.peak, refusals: totals.denials, enough };
 }
-
-type Span = { readonly since: Instant; readonly until: Instant };
 
 async function findEnough(store: Store, { licenseId, feature, totals }: SlotSeries, span: Span) {
   if (totals.denials === 0) return null;

@@ -19,13 +19,15 @@ import type { FollowerRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { beginChannel, type ChannelMemory, noteDelivery, readMemory } from './channel-memory.ts';
-import { composeDigest } from './compose-digest.ts';
+import { composeDigest, type WriteReports } from './compose-digest.ts';
 import { BACK_OFF } from './deliveries.ts';
 
 export interface CourierOptions {
   readonly store: Store;
   readonly log: Log;
   readonly readMonotonicMs: () => number;
+  /** The reports on this time, as files. */
+  readonly writeReports: WriteReports;
   /** The server's time. */
   readonly readNow: () => Promise<Instant>;
 }
@@ -134,7 +136,8 @@ export class Courier {
     if (stored === null) return;
     const memory = readMemory(stored.memory);
     if (!isDigestDue(this.#channel.zone, memory.digestAt ?? now, now)) return;
-    const message = await composeDigest(this.#options.store, this.#channel, now);
+    const { store, writeReports } = this.#options;
+    const message = await composeDigest(store, this.#channel, writeReports, now);
     const noted = await this.#send(message, memory, now);
     if (noted !== null) await this.#save({ ...noted, digestAt: now }, stored.position);
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
+import { openMailReceiver } from '../../../../../test/support/mail-receiver.ts';
 import { openTestStore, START } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import { openWebhookReceiver } from '../../../../../test/support/webhook-receiver.ts';
@@ -213,6 +214,27 @@ describe('a channel', () => {
       `Seven days since Mon 14 Jan:\nBerth demo product: at most 1 of 1 slots in use; 3 refusals. ${help}`,
     );
   });
+});
+
+test('a digest by mail has the reports as files', async (t) => {
+  const { store, clock, channels } = await openChannels(t);
+  const { port, mails } = await openMailReceiver(t, { disabledCommands: ['STARTTLS', 'AUTH'] });
+  const mail = { kind: 'mail', to: ['a@example.com'], from: 'b@example.com', security: 'none' } as const;
+  await channels.put('ops', { ...mail, server: `127.0.0.1:${port}`, digest: true, topics: [] }, 'ada');
+  await deny(store, 2, '=u');
+  clock.advance(6 * DAY_MS);
+  await channels.round();
+  const text = mails[0]?.text ?? '';
+  assert.deepEqual(
+    [...text.matchAll(/filename=([\w.-]+)/g)].map(([, name]) => name),
+    ['berth-slots.csv', 'berth-denials.csv', 'berth-users.csv'],
+  );
+  const csv = [...text.matchAll(/Content-Transfer-Encoding: base64[\s\S]*?\r\n\r\n([\w+/=\r\n]+)/g)].map(
+    ([, part]) => Buffer.from(part as string, 'base64').toString('utf8'),
+  );
+  const whole = csv.length === 3 ? csv.join('') : text;
+  assert.match(whole, /first_at,last_at,license_id/);
+  assert.match(whole, /'=u1/, 'a spreadsheet takes no name for a formula');
 });
 
 describe('a receiver that fails', () => {
