@@ -80,7 +80,7 @@ export const AUDIT_API = {
       problems: described(z.array(problemObject), 'What is wrong; empty if the log is intact.'),
     }),
   },
-  'GET /api/admin/audit/export': {},
+  'GET /api/admin/audit/export': { query: auditQuery.pick({ since: true, until: true }) },
   'POST /api/admin/audit/thin': {
     body: thinBody,
     answer: z.object({ thinned_links: described(z.int(), 'How many links.') }),

@@ -30,7 +30,7 @@ export interface AdminClient {
   /** Returns a stream, or `null` if the server is stopped. */
   follow<P extends GetPath>(path: P, query: GetQuery<P>): Promise<AdminStream | RefusedAnswer | null>;
   /** Passes on a long answer in chunks as it arrives. */
-  download(path: GetPath, take: TakeChunk): Promise<AdminAnswer<object>>;
+  download<P extends GetPath>(path: P, query: GetQuery<P>, take: TakeChunk): Promise<AdminAnswer<object>>;
   downloadPost<P extends PostPath>(path: P, body: PostBody<P>, take: TakeChunk): Promise<AdminAnswer<object>>;
   close(): Promise<void>;
 }
@@ -155,7 +155,7 @@ function createClient(isRunning: boolean, send: Send, close: () => Promise<void>
       if (status !== 200) return refuse(chunks);
       return end === undefined ? null : { chunks: asText(chunks), end };
     },
-    download: (path, take) => download('GET', path, null, take),
+    download: (path, query, take) => download('GET', path + queryString(query), null, take),
     downloadPost: (path, body, take) => download('POST', path, JSON.stringify(body), take),
     close,
   };

@@ -39,8 +39,8 @@ export const AUDIT_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     words: 'audit export',
-    usage: '[--out FILE]',
-    about: 'export the whole signed audit log, to be kept elsewhere',
+    usage: '[--since TIME] [--until TIME] [--out FILE]',
+    about: `export the signed audit log, or what was written within TIMEs, to be kept elsewhere`,
     ask: askExport,
     show: showExport,
     isFailure: ({ ok }) => !ok,
@@ -111,7 +111,10 @@ function nameLink(chain: number | null, n: number): string {
   return `${chain === 0 ? 'system' : chain} link ${n}`;
 }
 
-interface ExportFacts extends Pick<ExportVerdict, 'ok' | 'chains' | 'links' | 'events' | 'thinned'> {
+type Dates = Readonly<Record<'since' | 'until', string | undefined>>;
+
+interface ExportFacts
+  extends Pick<ExportVerdict, 'ok' | 'chains' | 'links' | 'events' | 'thinned' | 'from' | 'to'> {
   readonly hardware_id: string | null;
   readonly exported_at: string | null;
   readonly identity_key: string | null;
@@ -131,20 +134,22 @@ function presentExport(verdict: ExportVerdict): ExportFacts {
 async function askExport(
   client: AdminClient,
   _: readonly string[],
-  { out }: Flags,
+  { out, since, until }: Flags,
 ): Promise<AdminAnswer<ExportFacts>> {
-  if (out !== undefined) return downloadTo(client, out);
-  const answer = await download(client, process.stdout.isTTY ? printToTerminal() : printText);
+  const dates = { since, until };
+  if (out !== undefined) return downloadTo(client, dates, out);
+  const answer = await download(client, dates, process.stdout.isTTY ? printToTerminal() : printText);
   return answer.ok ? { ...answer, isPrinted: true } : answer;
 }
 
 /** Throws if the download is incomplete. The export of a broken log is evidence and is kept. */
 async function download(
   client: AdminClient,
+  dates: Dates,
   write: (chunk: Uint8Array) => Promise<void>,
 ): Promise<AdminAnswer<ExportFacts>> {
   const check = new ExportCheck();
-  const answer = await client.download('/api/admin/audit/export', async (chunk) => {
+  const answer = await client.download('/api/admin/audit/export', dates, async (chunk) => {
     check.take(chunk);
     await write(chunk);
   });
@@ -162,11 +167,13 @@ function printToTerminal(): (chunk: Uint8Array) => Promise<void> {
 }
 
 /** The file gets its name once it is complete. */
-async function downloadTo(client: AdminClient, out: string): Promise<AdminAnswer<ExportFacts>> {
+async function downloadTo(client: AdminClient, dates: Dates, out: string): Promise<AdminAnswer<ExportFacts>> {
   const part = `${out}.part`;
   const file = await open(part, 'w', 0o600).catch(cannot('written', out));
   try {
-    const answer = await download(client, (chunk) => file.appendFile(chunk).catch(cannot('written', out)));
+    const answer = await download(client, dates, (chunk) =>
+      file.appendFile(chunk).catch(cannot('written', out)),
+    );
     await file.sync();
     if (!answer.ok) return answer;
     await rename(part, out).catch(cannot('written', out));
@@ -195,8 +202,9 @@ function showExport({ ok, chains, links, events, thinned, problems, ...origin }:
     return `The export is BROKEN:\n${problems.map((problem) => `  ${problem}`).join('\n')}${saved}`;
   }
   const older = thinned === 0 ? '' : `, and totals of ${thinned} older links`;
-  const { hardware_id, exported_at, identity_key, saved_as } = origin;
+  const { hardware_id, exported_at, identity_key, saved_as, from, to } = origin;
   const facts = formatFacts({
+    ...(from === null || from === 1 ? {} : { part: `links ${from} to ${to} of the log` }),
     'hardware id': hardware_id,
     'exported at': exported_at,
     'identity key': identity_key,

@@ -137,7 +137,7 @@ async function readSettings(client: AdminClient): Promise<unknown> {
 
 async function readMetrics(client: AdminClient): Promise<string> {
   const chunks: Uint8Array[] = [];
-  await client.download('/metrics', async (chunk) => {
+  await client.download('/metrics', {}, async (chunk) => {
     chunks.push(chunk);
   });
   return Buffer.concat(chunks).toString('utf8');

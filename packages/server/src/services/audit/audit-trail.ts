@@ -6,7 +6,7 @@ import type { Executed, Store } from '../../store/store.ts';
 import { readIdentityKey } from '../identity/identity-key.ts';
 import { createRoom, type Room } from '../lending/room.ts';
 import { exportAudit } from './export-audit.ts';
-import { type AuditFilter, type FoundEvents, searchAudit } from './search-audit.ts';
+import { type AuditFilter, type Dates, type FoundEvents, searchAudit } from './search-audit.ts';
 
 /** Searches, verifies, exports and thins out the audit log. */
 export interface AuditTrail {
@@ -16,8 +16,8 @@ export interface AuditTrail {
   verify(signal: AbortSignal): Promise<AuditVerdict>;
   /** Replaces links from before an instant with totals, in as many commits as needed. */
   thin(input: ThinInput, by: Actor): Promise<Executed>;
-  /** The whole log in lines, signed. `signal`: the client has disconnected. */
-  export(hardwareId: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  /** The log, or what was written within dates, in lines, signed. `signal`: the client has disconnected. */
+  export(hardwareId: string, dates: Dates, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
   /** Signs the heads of all chains, unless nothing has happened since. */
   signHeads(): Promise<void>;
   /** The fingerprint of the key that signs heads and exports. */
@@ -59,7 +59,7 @@ export function createAuditTrail(store: Store): AuditTrail {
       }
     },
     thin: (input, by) => thinAll(store, input, by),
-    export: (hardwareId, signal) => exportWithin(exports, store, hardwareId, signal),
+    export: (hardwareId, dates, signal) => exportWithin(exports, store, { hardwareId, dates }, signal),
     async signHeads() {
       await store.execute({ kind: 'sign_heads' });
     },
@@ -71,14 +71,14 @@ export function createAuditTrail(store: Store): AuditTrail {
 async function exportWithin(
   room: Room,
   store: Store,
-  hardwareId: string,
+  wish: { readonly hardwareId: string; readonly dates: Dates },
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
   const onEnd = room.enter();
   try {
     if (signal.aborted) onEnd();
     signal.addEventListener('abort', onEnd, { once: true });
-    return await exportAudit(store, { hardwareId, signal, onEnd });
+    return await exportAudit(store, { ...wish, signal, onEnd });
   } catch (error) {
     onEnd();
     throw error;

@@ -11,6 +11,9 @@ export interface ExportVerdict {
   readonly events: number;
   /** Links for which the export has only totals. */
   readonly thinned: number;
+  /** Its first and last link; `null`: it does not say. */
+  readonly from: number | null;
+  readonly to: number | null;
   readonly hardwareId: string | null;
   readonly exportedAt: string | null;
   /** The fingerprint of the signing key. The file cannot prove whose key it is. */
@@ -41,6 +44,8 @@ export class ExportCheck {
   #rest: Buffer[] = [];
   #restBytes = 0;
   #header: Facts | null = null;
+  /** What was written before its first link is not in it, and the header says so. */
+  #isPart = false;
   #isSigned = false;
   #isIntact = false;
   #hasVerdict = false;
@@ -78,6 +83,8 @@ export class ExportCheck {
       links: this.#links,
       events: this.#events,
       thinned: this.#thinned,
+      from: numberOf(this.#header?.from),
+      to: numberOf(this.#header?.to),
       hardwareId: (this.#header?.hardware_id as string | undefined) ?? null,
       exportedAt: (this.#header?.exported_at as string | undefined) ?? null,
       identityKey: typeof key === 'string' ? publicKeyFingerprint(key) : null,
@@ -109,8 +116,10 @@ export class ExportCheck {
   }
 
   #takeHeader(facts: Facts | null): void {
-    if (facts?.format === EXPORT_FORMAT && facts.version === EXPORT_VERSION) this.#header = facts;
-    else this.#tell('This is not an export of an audit log, or this release cannot read it.');
+    if (facts?.format === EXPORT_FORMAT && facts.version === EXPORT_VERSION) {
+      this.#header = facts;
+      this.#isPart = isNumber(facts.from) && facts.from > 1;
+    } else this.#tell('This is not an export of an audit log, or this release cannot read it.');
   }
 
   #takeContent(facts: Facts | null): void {
@@ -123,7 +132,7 @@ export class ExportCheck {
 
   #takeLink({ seq, chain, n, events }: Facts): boolean {
     if (!isNumber(seq) || !isNumber(chain) || !isNumber(n) || !Array.isArray(events)) return false;
-    const span = this.#spans.get(chain) ?? { last: 0, missing: 0 };
+    const span = this.#spans.get(chain) ?? { last: this.#isPart ? n - 1 : 0, missing: 0 };
     if (seq <= this.#lastSeq || n <= span.last) this.#tell(`Link ${n} of chain ${chain} is out of order.`);
     if (n > span.last + 1) span.missing = n - 1;
     span.last = n;
@@ -180,6 +189,10 @@ function isSignedBy(key: string, seal: Buffer, signature: string): boolean {
   } catch {
     return false;
   }
+}
+
+function numberOf(value: unknown): number | null {
+  return isNumber(value) ? value : null;
 }
 
 function isNumber(value: unknown): value is number {

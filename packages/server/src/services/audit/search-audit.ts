@@ -86,7 +86,9 @@ async function readFilter(store: Store, filter: AuditFilter): Promise<SearchAudi
   };
 }
 
-function readMoment(filter: AuditFilter, field: 'since' | 'until', now: Instant): Instant | null {
+export type Dates = Pick<AuditFilter, 'since' | 'until'>;
+
+export function readMoment(filter: Dates, field: keyof Dates, now: Instant): Instant | null {
   const text = filter[field];
   if (text === undefined) return null;
   const millis = parseMoment(text, field, now);

@@ -13,7 +13,7 @@ describe('exports of the audit log', () => {
     const { store } = await openTestStore(t, [testLicense(1)]);
     const trail = createAuditTrail(store);
     const readers = Array.from({ length: 3 }, () => new AbortController());
-    const open = (reader = 0) => trail.export('here', (readers[reader] as AbortController).signal);
+    const open = (reader = 0) => trail.export('here', {}, (readers[reader] as AbortController).signal);
     const [first] = [await open(), await open(1)];
     await assert.rejects(open(), isRefused);
     assert.match(await new Response(first).text(), /"type":"signature"/);

@@ -31,11 +31,15 @@ async function writeHistory(t: Life) {
   return { store, clock, folder };
 }
 
-async function readText(store: Store): Promise<string> {
+async function readText(store: Store, dates: object = {}): Promise<string> {
   const { signal } = new AbortController();
   return new Response(
-    await exportAudit(store, { hardwareId: 'this-machine', signal, onEnd: () => {} }),
+    await exportAudit(store, { hardwareId: 'this-machine', dates, signal, onEnd: () => {} }),
   ).text();
+}
+
+function sayAt(at: number): string {
+  return new Date(at).toISOString();
 }
 
 function check(text: string, pieceBytes = 1000) {
@@ -68,6 +72,28 @@ describe('an export', () => {
       [written.length, 3, 'this-machine'],
     );
     assert.equal(verdict.identityKey, await createAuditTrail(store).readKeyFingerprint());
+  });
+
+  test('can be of a time, which is verified as a part', async (t) => {
+    const { store, clock } = await writeHistory(t);
+    const say = (seconds: number) => new Date(clock.readWall() - seconds * 1000).toISOString();
+    const written = await store.read({ kind: 'list_links', after: 0, upTo: 10_000, limit: 10_000 });
+    const between = async (since: number, until: number) => {
+      const text = await readText(store, { since: say(since), until: say(until) });
+      const { problems, links, from, to } = check(text);
+      const inside = written.filter(({ at }) => say(since) <= sayAt(at) && sayAt(at) < say(until));
+      assert.deepEqual([problems, links], [[], inside.length]);
+      assert.deepEqual([from, to], [inside[0]?.seq ?? from, inside.at(-1)?.seq ?? to]);
+      return { text, links };
+    };
+    assert.equal((await between(100, 50)).links, 50);
+    assert.equal((await between(10_000, 9000)).links, 0);
+    assert.equal((await between(10_000, -10)).links, written.length);
+    const { text } = await between(100, 50);
+    const lines = text.split('\n');
+    const cut = [...lines.slice(0, 10), ...lines.slice(11)].join('\n');
+    assert.match(check(resign(cut)).problems.join(), /Links of chain 1 are missing/);
+    await assert.rejects(readText(store, { since: say(1), until: say(2) }), /"since" must be before "until"/);
   });
 
   test('is the same in pieces of any size', async (t) => {

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { type Instant, instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
+import type { Dates } from '../../../services/audit/search-audit.ts';
 import type { Identity } from '../../../services/identity/identity.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
@@ -20,8 +21,8 @@ interface AuditServices {
 
 export function auditRoutes({ audit, identity }: AuditServices): readonly Route[] {
   // The response body of a HEAD is never read.
-  const startExport = async ({ method, signal }: HttpRequest) =>
-    method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), signal);
+  const startExport = async ({ method, signal }: HttpRequest, dates: Dates) =>
+    method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), dates, signal);
   return adminRoutes(AUDIT_API, {
     'GET /api/admin/audit': {
       name: 'admin_audit',
@@ -44,7 +45,7 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
     'GET /api/admin/audit/export': {
       name: 'admin_audit_export',
       access: 'viewer',
-      summary: 'The whole audit log to be kept elsewhere, signed by the server',
+      summary: 'The audit log, or what was written within dates, to be kept elsewhere, signed by the server',
       answer: {
         kind: 'lines',
         about:
@@ -53,10 +54,10 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
           'Without the signature, the export is incomplete.',
       },
       errors: ['too_many_requests'],
-      handle: async ({ request }) => ({
+      handle: async ({ query, request }) => ({
         status: 200,
         type: 'lines',
-        body: await startExport(request),
+        body: await startExport(request, query),
       }),
     },
     'POST /api/admin/audit/thin': {
