@@ -119,8 +119,8 @@ async function lend(store: Store, clock: ManualClock): Promise<void> {
   const setting = { name: 'page.name', value: "o'brien", shown: "o'brien" };
   await store.execute({ kind: 'change_settings', changes: [setting], by: BY });
   const position = { seq: 5, index: 0 };
-  await store.execute({ kind: 'put_channel', channel: exampleChannel(), by: BY });
-  await store.execute({ kind: 'set_cursor', follower: 'channel ops', position, memory: '{"told":{}}' });
+  const start = { position, memory: '{"told":{}}' };
+  await store.execute({ kind: 'put_channel', channel: exampleChannel(), start, by: BY });
   await store.execute({ kind: 'set_webhook_secret', secret: "o'secret", fingerprint: 'f', by: BY });
   const request = { requestId: 'r1', request: 'airgap', product: null, licenseKey: "o'key" } as const;
   await store.execute({ kind: 'open_request', ...request, by: BY });

@@ -210,6 +210,8 @@ export interface SetWebhookSecret {
 export interface PutChannel {
   readonly kind: 'put_channel';
   readonly channel: Channel;
+  /** Where it goes on in the log, unless it is further, and what it remembers; as it was if left out. */
+  readonly start?: Pick<SetCursor, 'position'> & { readonly memory: string };
   readonly by: Actor;
 }
 
@@ -318,7 +320,10 @@ export interface SetCursor {
   readonly kind: 'set_cursor';
   readonly follower: Follower;
   readonly position: AuditPosition;
-  /** What the follower has to remember besides, as JSON; it may change at the same position. */
+  /**
+   * What a channel has to remember besides, as JSON; it may change at the same position. It has no effect
+   * without a cursor: the channel was removed meanwhile.
+   */
   readonly memory?: string;
   /** Has no effect if there is a cursor already: another server may have begun to deliver. */
   readonly isFirst?: boolean;

@@ -68,7 +68,9 @@ export const setCursor = {
   needs: ({ follower }) => ({ cursor: follower }),
 
   decide({ follower, position, memory, isFirst = false }, { cursor }: Pick<SystemFacts, 'cursor'>) {
-    if (cursor !== null) {
+    if (cursor === null) {
+      if (memory !== undefined) return unchanged();
+    } else {
       const isFurther = memory === undefined ? isAfter(position, cursor) : !isAfter(cursor, position);
       if (isFirst || !isFurther) return unchanged();
     }

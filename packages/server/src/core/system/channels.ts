@@ -1,6 +1,6 @@
 import { unchanged } from '../decision.ts';
 import { type Channel, MAX_CHANNELS } from '../notify/channel.ts';
-import { followerOf } from '../nouns/audit-position.ts';
+import { type AuditPosition, followerOf, isAfter } from '../nouns/audit-position.ts';
 import { refuse } from '../outcome.ts';
 import type { PutChannel, RemoveChannel } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
@@ -8,9 +8,9 @@ import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module
 export const putChannel = {
   ...ON_SERVER,
   scope: 'secrets',
-  needs: () => ({ channels: true }),
+  needs: ({ channel }) => ({ channels: true, cursor: followerOf(channel) }),
 
-  decide({ channel, by }, { channels }: Pick<SystemFacts, 'channels'>) {
+  decide({ channel, start, by }, { channels, cursor }: Pick<SystemFacts, 'channels' | 'cursor'>) {
     const known = channels.find(({ name }) => name === channel.name);
     const changed = known === undefined ? [] : listChanged(known, channel);
     if (known !== undefined && changed.length === 0) return unchanged();
@@ -22,7 +22,7 @@ export const putChannel = {
     const { name, target } = channel;
     return {
       outcome: { kind: 'done', count: 1 },
-      changes: [store([...others, channel])],
+      changes: [store([...others, channel]), ...begin(channel, start, cursor)],
       events: [{ kind: 'channel_set', channel: name, target: target.kind, changed, by }],
     };
   },
@@ -46,6 +46,13 @@ export const removeChannel = {
     };
   },
 } satisfies SystemModule<RemoveChannel>;
+
+/** A courier may have delivered more since the start was chosen. */
+function begin(channel: Channel, start: PutChannel['start'], cursor: AuditPosition | null) {
+  if (start === undefined) return [];
+  const position = cursor !== null && isAfter(cursor, start.position) ? cursor : start.position;
+  return [{ kind: 'set_cursor', follower: followerOf(channel), position, memory: start.memory } as const];
+}
 
 function store(channels: readonly Channel[]) {
   const sorted = channels.toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -38,18 +38,17 @@ export function noteDelivery(
 }
 
 /**
- * Stores where a channel begins. A new or resumed one is told of new events only; a changed one goes on where
+ * Where a channel begins. A new or resumed one is told of new events only; a changed one goes on where
  * it was, without its failures. `before`: as it was, `null` if it is new.
  */
-export async function beginChannel(store: Store, channel: Channel, before: Channel | null): Promise<void> {
+export async function chooseStart(store: Store, channel: Channel, before: Channel | null) {
   const follower = followerOf(channel);
   const [newest] = await store.read({ kind: 'list_audit', chain: null, before: null, limit: 1 });
   const stored = await store.read({ kind: 'find_follower', follower });
-  const memory = readMemory(stored?.memory ?? null);
+  const memory = before === null ? NEW : readMemory(stored?.memory ?? null);
   const { now } = await store.keepClock();
   const isNew = before === null || (before.isPaused && !channel.isPaused);
   const digestAt = isNew || !before.hasDigest ? now : (memory.digestAt ?? now);
   const position = stored === null || isNew ? endOfLink(newest?.seq ?? 0) : stored.position;
-  const text = JSON.stringify({ ...memory, digestAt, failing: null, remark: null });
-  await store.execute({ kind: 'set_cursor', follower, position, memory: text });
+  return { position, memory: JSON.stringify({ ...memory, digestAt, failing: null, remark: null }) };
 }

@@ -7,12 +7,12 @@ import { followerOf } from '../../core/nouns/audit-position.ts';
 import { type Instant, plus, SECOND_MS } from '../../core/nouns/instant.ts';
 import type { MessageReceiver } from '../../receivers/event-receiver.ts';
 import type { Executed } from '../lending/lending.ts';
-import { beginChannel, type ChannelMemory, noteDelivery, readMemory } from './channel-memory.ts';
+import { type ChannelMemory, chooseStart, noteDelivery, readMemory } from './channel-memory.ts';
 import { Courier, type CourierOptions } from './courier.ts';
 import type { TestResult } from './deliveries.ts';
 import { type ChannelWish, readChannel } from './read-channel.ts';
 
-export interface ChannelOptions extends Omit<CourierOptions, 'readNow'> {
+export interface ChannelOptions extends Omit<CourierOptions, 'readNow' | 'inTurn'> {
   readonly open: (target: ChannelTarget) => MessageReceiver;
 }
 
@@ -38,6 +38,7 @@ export class Channels {
   /** By the name of the channel; one that was changed gets a new one. */
   readonly #couriers = new Map<string, { readonly of: string; readonly courier: Courier }>();
   readonly #atWork = new Set<string>();
+  #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(options: ChannelOptions) {
     const { store, readMonotonicMs } = options;
@@ -65,8 +66,8 @@ export class Channels {
     const { store } = this.#options;
     const known = (await store.read({ kind: 'list_channels' })).find((channel) => channel.name === name);
     const channel = readChannel(name, wish, known ?? null);
-    const outcome = await store.execute({ kind: 'put_channel', channel, by });
-    if (outcome.kind !== 'refused') await beginChannel(store, channel, known ?? null);
+    const start = await chooseStart(store, channel, known ?? null);
+    const outcome = await store.execute({ kind: 'put_channel', channel, start, by });
     this.#channels.forget();
     return outcome;
   }
@@ -135,7 +136,11 @@ export class Channels {
    * receiver that hangs delays no other.
    */
   async deliver(place: number): Promise<void> {
-    const channel = (await this.#channels.read())[place];
+    const channels = await this.#channels.read();
+    for (const name of this.#couriers.keys()) {
+      if (!channels.some((channel) => channel.name === name)) this.#couriers.delete(name);
+    }
+    const channel = channels[place];
     if (channel === undefined || channel.isPaused || this.#atWork.has(channel.name)) return;
     this.#atWork.add(channel.name);
     try {
@@ -149,10 +154,18 @@ export class Channels {
     const of = JSON.stringify(channel);
     const known = this.#couriers.get(channel.name);
     if (known?.of === of) return known.courier;
-    const options = { ...this.#options, readNow: this.#readNow };
+    const inTurn = <T>(work: () => Promise<T>) => this.#takeTurn(work);
+    const options = { ...this.#options, readNow: this.#readNow, inTurn };
     const courier = new Courier(channel, this.#options.open(channel.target), options);
     this.#couriers.set(channel.name, { of, courier });
     return courier;
+  }
+
+  /** One after the other, whatever becomes of those before. */
+  #takeTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(work);
+    this.#lastTurn = turn.catch(() => {});
+    return turn;
   }
 }
 

@@ -17,13 +17,23 @@ type Span = { readonly since: Instant; readonly until: Instant };
 
 export type WriteReports = (span: Span) => Promise<readonly MessageFile[]>;
 
-/** What the history says about the last seven days, and what ends in the next thirty. */
+interface DigestOptions {
+  readonly store: Store;
+  readonly writeReports: WriteReports;
+  /** `false`: the server stops, or another one sends. */
+  readonly mayGoOn: () => boolean;
+}
+
+/**
+ * What the history says about the last seven days, and what ends in the next thirty. `null`: it was not
+ * finished.
+ */
 export async function composeDigest(
-  store: Store,
+  { store, writeReports, mayGoOn }: DigestOptions,
   { zone, target }: Channel,
-  writeReports: WriteReports,
   now: Instant,
-): Promise<Message> {
+): Promise<Message | null> {
+  if (!mayGoOn()) return null;
   const span = { since: plus(now, -DIGEST_DAYS * DAY_MS), until: now };
   const records = await store.read({ kind: 'list_licenses', product: null });
   const held = new Set<number>(records.map(({ license }) => license.id));
@@ -34,6 +44,7 @@ export async function composeDigest(
     .filter(({ licenseId }) => held.has(licenseId))
     .toSorted((a, b) => b.totals.denials - a.totals.denials);
   for (const [place, one] of sorted.entries()) {
+    if (!mayGoOn()) return null;
     const enough = place < MAX_WHAT_IFS ? await findEnough(store, one, span) : null;
     licenses.push(describe(one, enough));
   }

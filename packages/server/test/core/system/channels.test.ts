@@ -7,8 +7,20 @@ import { exampleChannel } from '../notify/example-channel.ts';
 const ops = exampleChannel();
 
 function put(channel = ops, channels = [ops]) {
-  return putChannel.decide({ kind: 'put_channel', channel, by: 'ada' }, { channels });
+  return putChannel.decide({ kind: 'put_channel', channel, by: 'ada' }, { channels, cursor: null });
 }
+
+test('a channel and where it begins are one change, which never goes back', () => {
+  const start = { position: { seq: 7, index: 0 }, memory: '{}' };
+  const command = { kind: 'put_channel', channel: ops, start, by: 'ada' } as const;
+  assert.deepEqual(putChannel.needs(command), { channels: true, cursor: 'channel ops' });
+  const begin = (cursor: { seq: number; index: number } | null) =>
+    putChannel.decide(command, { channels: [], cursor }).changes.at(-1);
+  const change = { kind: 'set_cursor', follower: 'channel ops', ...start };
+  assert.deepEqual(begin(null), change);
+  assert.deepEqual(begin({ seq: 6, index: 3 }), change);
+  assert.deepEqual(begin({ seq: 8, index: 0 }), { ...change, position: { seq: 8, index: 0 } });
+});
 
 test('a change of a channel names what changed, and none of its secrets', () => {
   const target = { kind: 'slack', url: 'https://hooks.example/new-secret' } as const;

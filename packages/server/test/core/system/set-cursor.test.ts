@@ -24,4 +24,5 @@ test('what its follower remembers may change where it is', () => {
   const remember = { ...command, memory: '{}' };
   assert.deepEqual(setCursor.decide(remember, { cursor: position }).changes, [remember]);
   assert.deepEqual(setCursor.decide(remember, { cursor: { seq: 8, index: 0 } }).changes, []);
+  assert.deepEqual(setCursor.decide(remember, { cursor: null }).changes, [], 'its channel was removed');
 });

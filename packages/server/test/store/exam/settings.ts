@@ -63,7 +63,11 @@ export function settingCases(again: 'restart' | 'crash') {
       const list = () => exam.store.read({ kind: 'list_channels' });
       const find = () => exam.store.read({ kind: 'find_follower', follower: 'channel ops' });
       assert.deepEqual([await list(), await find()], [[], null]);
-      for (const channel of [ops, chat, ops]) await exam.execute({ kind: 'put_channel', channel, by: BY });
+      const start = { position: { seq: 1, index: 0 }, memory: '{}' };
+      for (const channel of [ops, chat, ops]) {
+        await exam.execute({ kind: 'put_channel', channel, start, by: BY });
+      }
+      assert.deepEqual(await find(), start);
       const position = { seq: 2, index: 1 };
       const move = { kind: 'set_cursor', follower: 'channel ops', position } as const;
       for (const memory of ['{"a":1}', '{"a":2}']) await exam.execute({ ...move, memory });
