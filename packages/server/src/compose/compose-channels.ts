@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { ChannelTarget } from '../core/notify/channel.ts';
 import type { Message } from '../core/notify/message.ts';
 import { fillTemplate } from '../core/notify/template.ts';
-import { SECOND_MS } from '../core/nouns/instant.ts';
+import { MINUTE_MS, SECOND_MS } from '../core/nouns/instant.ts';
 import { slackBody, teamsBody } from '../receivers/chat-bodies.ts';
 import type { MessageReceiver } from '../receivers/event-receiver.ts';
 import { postJson } from '../receivers/http-post.ts';
@@ -13,9 +13,15 @@ import { readCertificates } from './compose-forwarding.ts';
 import type { ServerEnvironment } from './serve-options.ts';
 import { writeReports } from './write-reports.ts';
 
-/** For a whole delivery. Mail servers may look up names before they answer. */
+/** For a whole delivery. */
 const TIMEOUT_MS = 10 * SECOND_MS;
-const MAIL_TIMEOUT_MS = 30 * SECOND_MS;
+
+/**
+ * A mail server may look up names before it greets, and examine a mail for minutes. One that is cut off then
+ * may deliver it all the same, and would get it again.
+ */
+const MAIL_CONNECT_TIMEOUT_MS = 30 * SECOND_MS;
+const MAIL_TIMEOUT_MS = 5 * MINUTE_MS;
 
 interface Options extends Omit<ChannelOptions, 'open' | 'writeReports'> {
   readonly settings: CurrentSettings;
@@ -27,7 +33,7 @@ interface Options extends Omit<ChannelOptions, 'open' | 'writeReports'> {
 
 export function composeChannels(options: Options): Channels {
   const { settings, signal, isServing, environment } = options;
-  const readCa = () => readCertificates('mail.caFile', settings.current.mail.caFile);
+  const readCa = rememberCa(settings);
   // A file that is wrong prevents a start.
   if (isServing) readCa();
   const userAgent = `Berth/${environment.version}`;
@@ -45,8 +51,9 @@ export function composeChannels(options: Options): Channels {
         case 'mail':
           return createMail({
             target,
-            ca: readCa(),
+            readCa,
             hostname: hostname(),
+            connectTimeoutMs: MAIL_CONNECT_TIMEOUT_MS,
             timeoutMs: MAIL_TIMEOUT_MS,
             signal,
           });
@@ -59,6 +66,16 @@ export function composeChannels(options: Options): Channels {
       }
     },
   });
+}
+
+/** The file is read once: it may be replaced or removed while the server runs. */
+function rememberCa(settings: CurrentSettings): () => string | null {
+  let last: { readonly file: string; readonly ca: string | null } | null = null;
+  return () => {
+    const { caFile: file } = settings.current.mail;
+    if (last?.file !== file) last = { file, ca: readCertificates('mail.caFile', file) };
+    return last.ca;
+  };
 }
 
 function writeBody({ template }: Extract<ChannelTarget, { kind: 'webhook' }>) {

@@ -1,4 +1,6 @@
+import { Socket } from 'node:net';
 import { escapeUnprintable } from '@berth/protocol/hidden-characters';
+import { ConfigError } from '../config.ts';
 import type { MailTarget } from '../core/notify/channel.ts';
 import type { Message } from '../core/notify/message.ts';
 import type { Delivery, MessageReceiver } from './event-receiver.ts';
@@ -6,10 +8,12 @@ import { reasonOf } from './reason.ts';
 
 interface MailOptions {
   readonly target: MailTarget;
-  /** Certificates that vouch for the mail server; `null`: those that Node knows. */
-  readonly ca: string | null;
+  /** Certificates that vouch for the mail server; `null`: those that Node knows. It may throw. */
+  readonly readCa: () => string | null;
   /** Of this server, for EHLO and message ids. */
   readonly hostname: string;
+  /** Until the server greets. */
+  readonly connectTimeoutMs: number;
   /** For the whole delivery. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -19,8 +23,11 @@ interface MailOptions {
 export function createMail(options: MailOptions): MessageReceiver {
   return {
     async send(message) {
-      const transport = await openTransport(options);
+      // Closing a transport leaves its connection open, and a server that is slow would deliver later.
+      const socket = new Socket();
       try {
+        const transport = await openTransport(options, socket);
+        if (options.signal.aborted) return { kind: 'stopping' };
         const sending = transport.sendMail(writeMail(message, options));
         const { response, rejected } = await withinTime(sending, options);
         const remark = rejected.length === 0 ? {} : { remark: `it refused ${rejected.join(', ')}` };
@@ -28,14 +35,16 @@ export function createMail(options: MailOptions): MessageReceiver {
       } catch (error) {
         return options.signal.aborted ? { kind: 'stopping' } : explain(error);
       } finally {
-        transport.close();
+        socket.destroy();
       }
     },
   };
 }
 
 /** Most servers and commands send no mail, so the package is loaded when it is needed. */
-async function openTransport({ target, ca, hostname, timeoutMs }: MailOptions) {
+async function openTransport(options: MailOptions, socket: Socket) {
+  const { target, hostname, connectTimeoutMs, timeoutMs } = options;
+  const ca = options.readCa();
   const { createTransport } = await import('nodemailer');
   const { host, port, security, user, password } = target;
   return createTransport({
@@ -45,10 +54,11 @@ async function openTransport({ target, ca, hostname, timeoutMs }: MailOptions) {
     secure: security === 'tls',
     requireTLS: security === 'starttls',
     ignoreTLS: security === 'none',
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
+    socket,
+    connectionTimeout: connectTimeoutMs,
+    greetingTimeout: connectTimeoutMs,
     socketTimeout: timeoutMs,
-    dnsTimeout: timeoutMs,
+    dnsTimeout: connectTimeoutMs,
     tls: { minVersion: 'TLSv1.2', ...(ca === null ? {} : { ca }) },
     // A message must not read files or fetch addresses.
     disableFileAccess: true,
@@ -103,8 +113,9 @@ interface MailError {
   readonly originalCode?: string;
 }
 
-/** What the mail server answered says what to do; it never repeats the password. */
+/** What the mail server answered says what to do. It is shown as it is, and few servers repeat what they got. */
 function explain(error: unknown): Delivery {
+  if (error instanceof ConfigError) return { kind: 'failed', reason: error.message.replace(/\.$/, '') };
   const { response, responseCode: status, code, originalCode } = error as MailError;
   const said = typeof response === 'string' ? cutResponse(response) : null;
   if (code === 'ETLS') {

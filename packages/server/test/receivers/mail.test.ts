@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { makeCertificate } from '../../../../test/support/certificate.ts';
 import { openMailReceiver } from '../../../../test/support/mail-receiver.ts';
+import { ConfigError } from '../../src/config.ts';
 import type { MailTarget } from '../../src/core/notify/channel.ts';
 import { createMail } from '../../src/receivers/mail.ts';
 
@@ -22,12 +23,14 @@ function certify(names: readonly string[] = ['127.0.0.1']) {
 
 interface Wish extends Partial<MailTarget> {
   readonly ca?: string;
+  readonly readCa?: () => never;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
 function mailTo(port: number, wish: Wish = {}) {
-  const { ca = null, timeoutMs = 5000, signal = new AbortController().signal, ...target } = wish;
+  const { ca = null, timeoutMs = 5000, signal = new AbortController().signal } = wish;
+  const { readCa = () => ca, ...target } = wish;
   return createMail({
     target: {
       kind: 'mail',
@@ -40,8 +43,9 @@ function mailTo(port: number, wish: Wish = {}) {
       password: null,
       ...target,
     },
-    ca,
+    readCa,
     hostname: 'lic-01',
+    connectTimeoutMs: timeoutMs,
     timeoutMs,
     signal,
   });
@@ -152,6 +156,49 @@ describe('a mail server that is away', () => {
     const stopped = mailTo(port, { signal: control.signal }).send(MESSAGE);
     control.abort();
     assert.deepEqual(await stopped, { kind: 'stopping' });
+  });
+
+  test('is left with no connection, even after it has the mail', async (t) => {
+    const opened = Promise.withResolvers<Socket>();
+    const slow = createServer((socket) => {
+      const say = (text: string) => socket.write(`${text}\r\n`);
+      say('220 slow');
+      socket.on('error', () => {});
+      // To the mail it answers without an end.
+      const timer = setInterval(() => socket.writable && isTold && say('250-wait'), 20);
+      let isTold = false;
+      socket.once('close', () => clearInterval(timer));
+      socket.on('data', (chunk) => {
+        const text = chunk.toString();
+        isTold ||= text.startsWith('DATA');
+        if (text.startsWith('DATA')) say('354 go on');
+        else if (/^(?:EHLO|MAIL|RCPT)/.test(text)) say('250 ok');
+      });
+      opened.resolve(socket);
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    t.after(() => slow.close());
+    const { port } = slow.address() as AddressInfo;
+    const late = mailTo(port, { timeoutMs: 300, security: 'none' }).send(MESSAGE);
+    const socket = await opened.promise;
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    assert.deepEqual(await late, { kind: 'failed', reason: 'it did not answer in time' });
+    await closed;
+  });
+
+  test('is not asked by a server that stops', async (t) => {
+    const { port, mails } = await openMailReceiver(t, { disabledCommands: ['STARTTLS'] });
+    const mail = mailTo(port, { signal: AbortSignal.abort(), security: 'none' });
+    assert.deepEqual(await mail.send(MESSAGE), { kind: 'stopping' });
+    assert.equal(mails.length, 0);
+  });
+
+  test('is not asked if the certificates for it cannot be read', async () => {
+    const readCa = () => {
+      throw new ConfigError('"mail.caFile" cannot be read.');
+    };
+    const failed = await mailTo(1, { readCa }).send(MESSAGE);
+    assert.deepEqual(failed, { kind: 'failed', reason: '"mail.caFile" cannot be read' });
   });
 
   test('is told from one that refuses', async () => {
