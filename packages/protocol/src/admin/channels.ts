@@ -77,11 +77,17 @@ export const CHANNEL_API = {
           z.enum(MAIL_SECURITIES, { error: `must be one of ${MAIL_SECURITIES.join(', ')}` }).optional(),
           'How the connection to it is encrypted; `starttls` by default.',
         ),
-        user: described(name, 'Who signs in to the mail server.'),
-        password: described(secret, 'The password of that user.'),
+        user: described(name, 'Who signs in to the mail server; `none`: no one.'),
+        password: described(
+          secret,
+          'The password of that user. It has to be sent again with another server.',
+        ),
         url: described(userInfo, 'The address of the webhook of Slack, Teams or another program.'),
-        template: described(userInfo, 'The body of a webhook, as JSON with placeholders.'),
-        authorization: described(userInfo, 'The header `Authorization` of a webhook.'),
+        template: described(
+          userInfo,
+          'The body of a webhook, as JSON with placeholders. It has to be sent again with another host.',
+        ),
+        authorization: described(userInfo, 'The header `Authorization` of a webhook; `none`: without it.'),
         topics: described(words, 'What it is told about; everything by default.'),
         gap_minutes: described(
           wholeNumber,

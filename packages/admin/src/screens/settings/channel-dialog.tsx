@@ -17,6 +17,7 @@ interface ChannelDialogProps {
   readonly onClose: () => void;
 }
 
+const STAYS = 'Empty: it stays as it is.';
 const EXAMPLE = '{"text":"{{title}}\\n{{text}}"}';
 const TEMPLATE = 'JSON. Its texts can name {{title}}, {{text}}, {{severity}}, {{id}} and {{server}}.';
 
@@ -59,7 +60,7 @@ export function ChannelDialog({ channel, topics, onClose }: ChannelDialogProps) 
   const change: Change = (changes) => setDraft({ ...draft, ...changes });
   const isNew = channel === null;
   const send = async () => {
-    await post('/api/admin/channels', toBody(draft, isNew));
+    await post('/api/admin/channels', toBody(draft, channel));
     showToast(
       isNew ? `${draft.name} was added. Test whether messages arrive.` : `${draft.name} was changed.`,
     );
@@ -95,7 +96,7 @@ export function ChannelDialog({ channel, topics, onClose }: ChannelDialogProps) 
 }
 
 /** Empty fields are left out, so what they stand for stays as it is. */
-function toBody(draft: Draft, isNew: boolean): PostBody<'/api/admin/channels'> {
+function toBody(draft: Draft, before: Channel | null): PostBody<'/api/admin/channels'> {
   const { name, kind, topics, gap, quietFrom, quietTo, weekends, digest } = draft;
   const { security, template, authorization } = draft;
   const mail = {
@@ -103,7 +104,7 @@ function toBody(draft: Draft, isNew: boolean): PostBody<'/api/admin/channels'> {
     from: draft.from,
     server: draft.server,
     security,
-    user: draft.user,
+    user: draft.user === '' && before?.user != null ? 'none' : draft.user,
     password: draft.password,
   };
   const chat = { url: draft.url, ...(kind === 'webhook' ? { template, authorization } : {}) };
@@ -116,7 +117,7 @@ function toBody(draft: Draft, isNew: boolean): PostBody<'/api/admin/channels'> {
     quiet: quietFrom === '' && quietTo === '' ? 'off' : `${quietFrom}-${quietTo}`,
     quiet_weekends: weekends,
     digest,
-    ...(isNew ? { time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone } : {}),
+    ...(before === null ? { time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone } : {}),
   });
 }
 
@@ -170,7 +171,7 @@ function MailFields({ draft, change, isNew }: PartProps) {
           value={draft.password}
           onInput={(password) => change({ password })}
           autoComplete="new-password"
-          hint={isNew ? undefined : 'Empty: it stays as it is.'}
+          hint={isNew ? undefined : `${STAYS} Another mail server needs it again.`}
         />
       )}
     </>
@@ -194,7 +195,7 @@ function PostFields({ draft, change, isNew }: PartProps) {
         value={draft.url}
         onInput={(url) => change({ url })}
         autoComplete="off"
-        hint={isNew ? ADDRESSES[kind] : 'Empty: it stays as it is.'}
+        hint={isNew ? ADDRESSES[kind] : STAYS}
       />
       {kind === 'webhook' && (
         <>
@@ -204,7 +205,7 @@ function PostFields({ draft, change, isNew }: PartProps) {
             onInput={(template) => change({ template })}
             isMono
             lines={4}
-            hint={`${TEMPLATE} ${isNew ? 'It is not shown again.' : 'Empty: it stays as it is.'}`}
+            hint={`${TEMPLATE} ${isNew ? 'It is not shown again.' : `${STAYS} Another host needs it again.`}`}
           />
           <Field
             label="Header Authorization"
@@ -212,7 +213,7 @@ function PostFields({ draft, change, isNew }: PartProps) {
             value={draft.authorization}
             onInput={(authorization) => change({ authorization })}
             autoComplete="off"
-            hint={isNew ? 'Empty: none is sent.' : 'Empty: it stays as it is.'}
+            hint={isNew ? 'Empty: none is sent.' : `${STAYS} “none”: none is sent.`}
           />
         </>
       )}

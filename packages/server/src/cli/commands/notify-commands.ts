@@ -10,7 +10,7 @@ import { InputError, type SecretPrompt } from '../read-secrets.ts';
 
 const WHEN = '[--topics T,…] [--gap MINUTES] [--quiet HH:MM-HH:MM|off] [--weekends on|off] [--digest on|off]';
 
-const MAIL = `[--to A,… --from A --server HOST:PORT --security ${MAIL_SECURITIES.join('|')} --user U]`;
+const MAIL = `[--to A,… --from A --server HOST:PORT --security ${MAIL_SECURITIES.join('|')} --user U|none]`;
 
 /** Messages to administrators by mail and chat. */
 export const NOTIFY_COMMANDS: readonly Command[] = [
@@ -127,7 +127,7 @@ function requireKind({ kind = '' }: Flags): Channel['kind'] {
 
 function askSecrets(flags: Flags): readonly SecretPrompt[] {
   const kind = requireKind(flags);
-  if (kind === 'mail') return flags.user === undefined ? [] : [{ text: 'password' }];
+  if (kind === 'mail') return flags.user === undefined || flags.user === 'none' ? [] : [{ text: 'password' }];
   const address = { text: 'address of the webhook' };
   return kind === 'webhook' ? [address, { text: 'header Authorization (may be empty)' }] : [address];
 }
@@ -140,8 +140,7 @@ function readTarget(flags: Flags, [first, second]: readonly string[]): Wish {
     return { kind, to: splitList(flags.to), from, server, security, user, password: first };
   }
   const template = flags.file === undefined ? undefined : readBytes(flags.file).toString('utf8');
-  // The server refuses empty fields.
-  return { kind, url: first, authorization: second || undefined, template };
+  return { kind, url: first, ...(kind === 'webhook' ? { authorization: second || 'none', template } : {}) };
 }
 
 function showPut(

@@ -48,7 +48,7 @@ interface ChatTarget {
   readonly url: string;
 }
 
-interface TemplateTarget {
+export interface TemplateTarget {
   readonly kind: 'webhook';
   readonly url: string;
   /** JSON with placeholders in its texts. It may hold a key of the receiver, so it is not shown. */

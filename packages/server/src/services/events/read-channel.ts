@@ -6,22 +6,25 @@ import {
   isLoopback,
   type MailSecurity,
   type MailTarget,
+  type TemplateTarget,
 } from '../../core/notify/channel.ts';
 import { explainTemplate } from '../../core/notify/template.ts';
 import { TOPIC_NAMES, type Topic } from '../../core/nouns/topics.ts';
 import { isZone } from '../../core/rules/local-time.ts';
 
-/** What a caller says about a channel. What is left out stays as it is; `''` takes a value away. */
+/** What a caller says about a channel. What is left out stays as it is. */
 export interface ChannelWish {
   readonly kind?: ChannelTarget['kind'] | undefined;
   readonly to?: readonly string[] | undefined;
   readonly from?: string | undefined;
   readonly server?: string | undefined;
   readonly security?: MailSecurity | undefined;
+  /** `none`: without signing in. */
   readonly user?: string | undefined;
   readonly password?: string | undefined;
   readonly url?: string | undefined;
   readonly template?: string | undefined;
+  /** `none`: without the header. */
   readonly authorization?: string | undefined;
   readonly topics?: readonly string[] | undefined;
   readonly gapMinutes?: number | undefined;
@@ -36,7 +39,6 @@ export interface ChannelWish {
 const DEFAULT_GAP_MINUTES = 10;
 const MAX_GAP_MINUTES = 24 * 60;
 const MAX_RECIPIENTS = 20;
-const MAX_TEMPLATE = 8000;
 
 /** A channel as wished; throws what is wrong with it. */
 export function readChannel(name: string, wish: ChannelWish, known: Channel | null): Channel {
@@ -75,10 +77,17 @@ function readTopics(topics: readonly string[] | undefined): readonly Topic[] | u
 
 function readQuiet({ quiet, quietWeekends }: ChannelWish, known: Channel | null): Channel['quiet'] {
   const withWeekends = quietWeekends ?? known?.quiet?.withWeekends ?? false;
-  if (quiet === undefined) return known?.quiet == null ? null : { ...known.quiet, withWeekends };
+  const hours = quiet === undefined ? (known?.quiet ?? null) : readHours(quiet);
+  if (hours !== null) return { ...hours, withWeekends };
+  if (quietWeekends === true) fail('quiet_weekends', 'needs quiet hours as "quiet", such as 20:00-07:00');
+  return null;
+}
+
+function readHours(quiet: string): { readonly from: number; readonly to: number } | null {
   if (quiet === 'off') return null;
-  const [, from, to] = /^(\d\d:\d\d) ?- ?(\d\d:\d\d)$/.exec(quiet) ?? [];
-  return { from: readMinute(from), to: readMinute(to), withWeekends };
+  const [, first, second] = /^(\d\d:\d\d) ?- ?(\d\d:\d\d)$/.exec(quiet) ?? [];
+  const [from, to] = [readMinute(first), readMinute(second)];
+  return from === to ? fail('quiet', 'must end at another time than it begins') : { from, to };
 }
 
 function readMinute(text = ''): number {
@@ -98,11 +107,18 @@ function readTarget(wish: ChannelWish, known: ChannelTarget | null): ChannelTarg
   const url = readUrl(wish.url ?? (same as { readonly url: string } | null)?.url);
   if (kind !== 'webhook') return { kind, url };
   const before = same?.kind === 'webhook' ? same : null;
+  if (before !== null && new URL(before.url).origin !== new URL(url).origin) refuseSecretsOf(before, wish);
   const template = wish.template ?? before?.template ?? DEFAULT_TEMPLATE;
-  if (template.length > MAX_TEMPLATE) fail('template', `must not be longer than ${MAX_TEMPLATE} characters`);
   const problem = explainTemplate(template);
   if (problem !== null) throw new RequestError('validation_error', problem, { field: 'template' });
   return { kind, url, template, authorization: orNull(wish.authorization ?? before?.authorization) };
+}
+
+/** Whoever may change an address must not learn what was stored for another. */
+function refuseSecretsOf({ template, authorization }: TemplateTarget, wish: ChannelWish): void {
+  const why = 'must be sent again with an address on another host: the one that is stored is not sent there';
+  if (wish.template === undefined && template !== DEFAULT_TEMPLATE) fail('template', why);
+  if (wish.authorization === undefined && authorization !== null) fail('authorization', `${why}, or "none"`);
 }
 
 const DEFAULT_TEMPLATE = '{"title":"{{title}}","text":"{{text}}","severity":"{{severity}}"}';
@@ -124,8 +140,9 @@ const MAIL_ADDRESS = /^[^\s@<>,;:"()[\]\\\p{Cc}]{1,64}@[^\s@<>,;:"()[\]\\\p{Cc}]
 function readMail(wish: ChannelWish, known: MailTarget | null): MailTarget {
   const to = wish.to ?? known?.to;
   const from = wish.from ?? known?.from;
-  const server = wish.server ?? (known === null ? undefined : `${known.host}:${known.port}`);
-  if (to === undefined || to.length === 0 || from === undefined || server === undefined) {
+  const security = wish.security ?? known?.security ?? 'starttls';
+  const place = wish.server === undefined ? placeOf(known, security) : readServer(wish.server, security);
+  if (to === undefined || to.length === 0 || from === undefined || place === null) {
     const message = 'A mail channel needs "to", "from" and "server", such as smtp.example.com:587.';
     throw new RequestError('missing_parameters', message);
   }
@@ -133,14 +150,24 @@ function readMail(wish: ChannelWish, known: MailTarget | null): MailTarget {
   if (!to.every((address) => MAIL_ADDRESS.test(address)))
     fail('to', 'must be addresses such as ops@example.com');
   if (!MAIL_ADDRESS.test(from)) fail('from', 'must be an address such as berth@example.com');
-  const security = wish.security ?? known?.security ?? 'starttls';
-  const place = readServer(server, security);
   const user = orNull(wish.user ?? known?.user);
-  const password = orNull(wish.password ?? known?.password);
+  const password = wish.password ?? known?.password ?? null;
+  // Whoever may change the server must not learn the password for another.
+  const isElsewhere = wish.server !== undefined && (place.host !== known?.host || place.port !== known.port);
+  if (isElsewhere && user !== null && password !== null && wish.password === undefined) {
+    fail('password', 'must be sent again: the one that is stored is not sent to another mail server');
+  }
   if (user !== null && security === 'none' && !isLoopback(place.host)) {
     fail('security', 'must be starttls or tls: without it, the password could be read on the network');
   }
   return { kind: 'mail', to, from, ...place, security, user, password: user === null ? null : password };
+}
+
+/** With the port of its security, unless it has one of its own. */
+function placeOf(known: MailTarget | null, security: MailSecurity): Pick<MailTarget, 'host' | 'port'> | null {
+  if (known === null) return null;
+  const { host, port } = known;
+  return { host, port: port === PORTS[known.security] ? PORTS[security] : port };
 }
 
 const PORTS = { starttls: 587, tls: 465, none: 25 } as const;
@@ -155,7 +182,7 @@ function readServer(server: string, security: MailSecurity): Pick<MailTarget, 'h
 }
 
 function orNull(text: string | null | undefined): string | null {
-  return text === undefined || text === '' ? null : text;
+  return text === undefined || text === 'none' ? null : text;
 }
 
 function fail(field: string, why: string): never {

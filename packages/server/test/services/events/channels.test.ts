@@ -229,6 +229,8 @@ describe('a channel that cannot work is refused', () => {
     ['a template', { kind: 'webhook', url: 'http://a/', template: '{}' }, /names nothing of the message/],
     ['a topic', { kind: 'slack', url: 'http://a/', topics: ['slot_lent'] }, /cannot hold "slot_lent"/],
     ['quiet hours', { kind: 'slack', url: 'http://a/', quiet: '25:00-07:00' }, /two times of the day/],
+    ['no hours', { kind: 'slack', url: 'http://a/', quiet: '08:00-08:00' }, /must end at another time/],
+    ['only weekends', { kind: 'slack', url: 'http://a/', quietWeekends: true }, /needs quiet hours/],
     ['a time zone', { kind: 'slack', url: 'http://a/', timeZone: 'Europe/Berln' }, /Europe\/Berlin/],
     ['no recipient', { ...mail, to: [] }, /needs "to", "from" and "server"/],
     ['a header', { ...mail, to: ['a@example.com\r\nBcc: x@example.com'] }, /"to" must be addresses/],
