@@ -1,4 +1,4 @@
-import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
+import { bucketStart, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { CRITICAL_TOPICS, type Topic } from '../nouns/topics.ts';
 import { localTime } from '../rules/local-time.ts';
 import { isWithin } from '../rules/times.ts';
@@ -41,13 +41,27 @@ const MONDAY = 1;
 /** 08:00. */
 const DIGEST_MINUTE = 8 * 60;
 const WEEK_MINUTES = 7 * DAY_MINUTES;
-/** Clocks change within a week, so that the last Monday is known to the hour only. */
-const UNSURE_MS = 2 * HOUR_MS;
 
 /** Whether a Monday morning has come since the last digest, however long ago that was. */
-export function isDigestDue(zone: string, lastAt: Instant, now: Instant): boolean {
-  const { day, minute } = localTime(zone, now);
-  const since = ((day - MONDAY) * DAY_MINUTES + minute - DIGEST_MINUTE + WEEK_MINUTES) % WEEK_MINUTES;
-  const mondayAt = plus(now, -since * MINUTE_MS);
-  return lastAt > now || mondayAt > plus(lastAt, UNSURE_MS);
+export function isDigestDue(
+  channel: Pick<Channel, 'quiet' | 'zone'>,
+  lastAt: Instant,
+  now: Instant,
+): boolean {
+  if (isQuiet(channel, now)) return false;
+  return lastAt > now || mondayBefore(channel.zone, now) > lastAt;
+}
+
+/** The last Monday at 08:00. */
+export function mondayBefore(zone: string, now: Instant): Instant {
+  const near = plus(now, -minutesSince(zone, now) * MINUTE_MS);
+  // If clocks have changed since then, it is an hour off.
+  const off = (minutesSince(zone, near) + WEEK_MINUTES / 2) % WEEK_MINUTES;
+  return bucketStart(plus(near, (WEEK_MINUTES / 2 - off) * MINUTE_MS), MINUTE_MS);
+}
+
+/** Since a Monday at 08:00, by a clock on the wall. */
+function minutesSince(zone: string, at: Instant): number {
+  const { day, minute } = localTime(zone, at);
+  return ((day - MONDAY) * DAY_MINUTES + minute - DIGEST_MINUTE + WEEK_MINUTES) % WEEK_MINUTES;
 }

@@ -5,6 +5,8 @@ import type { Message } from './message.ts';
 import { sayCount } from './write-message.ts';
 
 interface DigestFacts {
+  /** The same for every attempt. */
+  readonly id: string;
   readonly since: Instant;
   readonly zone: string;
   readonly licenses: readonly LicenseWeek[];
@@ -26,7 +28,7 @@ export interface LicenseWeek {
 const MAX_LICENSES = 30;
 
 /** What the last week was like, and what to do before the next. */
-export function writeDigest({ since, zone, licenses, ending }: DigestFacts): Message {
+export function writeDigest({ id, since, zone, licenses, ending }: DigestFacts): Message {
   const refusals = licenses.reduce((sum, license) => sum + license.refusals, 0);
   const sorted = licenses.toSorted((a, b) => b.refusals - a.refusals || share(b) - share(a));
   const left = Math.max(0, licenses.length - MAX_LICENSES);
@@ -40,7 +42,7 @@ export function writeDigest({ since, zone, licenses, ending }: DigestFacts): Mes
     ...ending.map(({ what, endsAt }) => `${what} ends on ${sayLocalDay(zone, endsAt)}.`),
   ];
   return {
-    id: `digest-${since}`,
+    id,
     severity: 'info',
     title: `Last week: ${refused}${ends}`,
     lines: lines.map(escapeUnprintable),

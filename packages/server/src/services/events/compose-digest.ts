@@ -1,7 +1,8 @@
 import type { Channel } from '../../core/notify/channel.ts';
 import type { Message, MessageFile } from '../../core/notify/message.ts';
+import { mondayBefore } from '../../core/notify/when.ts';
 import { type LicenseWeek, writeDigest } from '../../core/notify/write-digest.ts';
-import { DAY_MS, type Instant, plus } from '../../core/nouns/instant.ts';
+import { DAY_MS, type Instant, plus, say } from '../../core/nouns/instant.ts';
 import { nameOfLicense } from '../../core/nouns/license.ts';
 import { isExpiring } from '../../core/system/note.ts';
 import type { SlotSeries } from '../../store/history-query.ts';
@@ -30,7 +31,7 @@ interface DigestOptions {
  */
 export async function composeDigest(
   { store, writeReports, mayGoOn }: DigestOptions,
-  { zone, target }: Channel,
+  { name, zone, target }: Channel,
   now: Instant,
 ): Promise<Message | null> {
   if (!mayGoOn()) return null;
@@ -57,7 +58,8 @@ export async function composeDigest(
       })),
     ...(await listEndingTokens(store)),
   ];
-  const digest = writeDigest({ since: span.since, zone, licenses, ending });
+  const id = `digest-${say(mondayBefore(zone, now)).slice(0, 10)}.${name}`;
+  const digest = writeDigest({ id, since: span.since, zone, licenses, ending });
   return target.kind === 'mail' ? { ...digest, files: await writeReports(span) } : digest;
 }
 

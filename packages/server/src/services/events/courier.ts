@@ -166,7 +166,7 @@ export class Courier {
     const stored = await this.#findStored();
     if (stored === null) return;
     const memory = readMemory(stored.memory);
-    if (!isDigestDue(this.#channel.zone, memory.digestAt ?? now, now)) return;
+    if (!isDigestDue(this.#channel, memory.digestAt ?? now, now)) return;
     const message = await this.#writeDigest(now);
     if (message === null) return;
     const noted = 'kind' in message ? null : await this.#send(message, memory, now);

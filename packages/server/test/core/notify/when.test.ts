@@ -63,21 +63,32 @@ describe('a message is due', () => {
 });
 
 describe('a digest is due', () => {
-  const zone = 'Europe/Berlin';
+  const berlin = { zone: 'Europe/Berlin', quiet: null };
   // The 14th is a Monday.
   const sent = at(14, 8, 1);
 
   test('on Monday at eight, once', () => {
-    assert.equal(isDigestDue(zone, sent, at(20, 23, 59)), false);
-    assert.equal(isDigestDue(zone, sent, at(21, 7, 59)), false);
-    assert.equal(isDigestDue(zone, sent, at(21, 8)), true);
-    assert.equal(isDigestDue(zone, at(21, 8), at(21, 8, 1)), false);
+    assert.equal(isDigestDue(berlin, sent, at(20, 23, 59)), false);
+    assert.equal(isDigestDue(berlin, sent, at(21, 7, 59)), false);
+    assert.equal(isDigestDue(berlin, sent, at(21, 8)), true);
+    assert.equal(isDigestDue(berlin, at(21, 8), at(21, 8, 1)), false);
+  });
+
+  test('on the day on which the channel was made, if that was before', () => {
+    assert.equal(isDigestDue(berlin, at(21, 7, 58), at(21, 8)), true);
+    assert.equal(isDigestDue(berlin, at(21, 6), at(21, 8)), true);
+  });
+
+  test('after quiet hours', () => {
+    const quiet = { from: 20 * 60, to: 9 * 60, withWeekends: false };
+    assert.equal(isDigestDue({ ...berlin, quiet }, sent, at(21, 8, 59)), false);
+    assert.equal(isDigestDue({ ...berlin, quiet }, sent, at(21, 9)), true);
   });
 
   test('later, if the server was away on Monday', () => {
-    assert.equal(isDigestDue(zone, sent, at(24, 3)), true);
-    assert.equal(isDigestDue(zone, at(24, 3), at(27, 23)), false);
-    assert.equal(isDigestDue(zone, at(24, 3), at(28, 8)), true);
+    assert.equal(isDigestDue(berlin, sent, at(24, 3)), true);
+    assert.equal(isDigestDue(berlin, at(24, 3), at(27, 23)), false);
+    assert.equal(isDigestDue(berlin, at(24, 3), at(28, 8)), true);
   });
 
   test('once a week while clocks change', () => {
@@ -85,7 +96,7 @@ describe('a digest is due', () => {
     const monday = instant(Date.UTC(2030, 2, 25, 7));
     const due = Array.from({ length: 14 * 24 }, (_, hour) => plus(monday, hour * HOUR_MS)).reduce(
       ({ last, sent }, now) =>
-        isDigestDue(zone, last, now) ? { last: now, sent: [...sent, now] } : { last, sent },
+        isDigestDue(berlin, last, now) ? { last: now, sent: [...sent, now] } : { last, sent },
       { last: monday, sent: [] as readonly Instant[] },
     ).sent;
     assert.deepEqual(due, [instant(Date.UTC(2030, 3, 1, 6)), instant(Date.UTC(2030, 3, 8, 6))]);

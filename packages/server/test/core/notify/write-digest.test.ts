@@ -15,7 +15,7 @@ test('a digest tells use, refusals, what would help and what ends, the worst fir
     { name: 'x\ny', slots: 10, peak: 9, refusals: 0, enough: null },
   ];
   const ending = [{ what: 'The license cad', endsAt: instant(Date.UTC(2030, 1, 1)) }];
-  const { title, lines, severity } = writeDigest({ since, zone, licenses, ending });
+  const { title, lines, severity } = writeDigest({ id: 'd', since, zone, licenses, ending });
   assert.equal(title, 'Last week: 97 refusals, 1 to renew');
   assert.equal(severity, 'info');
   assert.deepEqual(lines, [
@@ -29,12 +29,12 @@ test('a digest tells use, refusals, what would help and what ends, the worst fir
 });
 
 test('a quiet week is told, too', () => {
-  const quiet = writeDigest({ since, zone, licenses: [], ending: [] });
+  const quiet = writeDigest({ id: 'd', since, zone, licenses: [], ending: [] });
   assert.equal(quiet.title, 'Last week: no one was refused');
   assert.deepEqual(quiet.lines.slice(1), ['This server has no licenses.']);
   const many = Array.from({ length: 33 }, () => CAD);
   assert.equal(
-    writeDigest({ since, zone, licenses: many, ending: [] }).lines.at(-1),
+    writeDigest({ id: 'd', since, zone, licenses: many, ending: [] }).lines.at(-1),
     'And 3 more licenses and features.',
   );
 });
