@@ -38,7 +38,7 @@ export function teamsBody({ title, lines, severity }: Message): string {
   const run = (text: string, style: object = {}) => ({
     type: 'RichTextBlock',
     // Cards replace functions of dates in double braces.
-    inlines: [{ type: 'TextRun', text: text.replaceAll('{{', '{ {'), ...style }],
+    inlines: [{ type: 'TextRun', text: text.replaceAll(/\{(?=\{)/g, '{ '), ...style }],
   });
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
@@ -54,7 +54,7 @@ export function teamsBody({ title, lines, severity }: Message): string {
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}…`;
+  return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
 }
 
 function cutLines(lines: readonly string[], most: number): readonly string[] {

@@ -36,6 +36,16 @@ test('Teams gets a card of text runs, which have no markup', () => {
   );
 });
 
+test('braces of a name make no function of a card, however many there are', () => {
+  assert.doesNotMatch(teamsBody({ ...MESSAGE, title: '{{{DATE()}}}', lines: [] }), /text":"[^"]*\{\{/);
+});
+
+test('a cut leaves no half of a character', () => {
+  const lines = [`${'x'.repeat(2899)}😀😀`];
+  const [, block] = JSON.parse(slackBody({ ...MESSAGE, lines })).blocks;
+  assert.ok(block.text.text.isWellFormed());
+});
+
 test('long messages are cut to what both take', () => {
   const long = { ...MESSAGE, lines: Array.from({ length: 40 }, () => 'x<'.repeat(250)) };
   const { blocks } = JSON.parse(slackBody(long));

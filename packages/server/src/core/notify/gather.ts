@@ -18,6 +18,8 @@ export interface Subject {
   readonly users: ReadonlySet<string>;
   /** There were more users than are remembered. */
   readonly hasMoreUsers: boolean;
+  /** Why they were refused, if that was the same for all. */
+  readonly code: string | null;
   readonly firstAt: Instant;
   /** What is true now. */
   readonly last: RecordedEvent;
@@ -28,6 +30,7 @@ interface GrowingSubject extends Subject {
   count: number;
   readonly users: Set<string>;
   hasMoreUsers: boolean;
+  code: string | null;
   last: RecordedEvent;
 }
 
@@ -85,6 +88,7 @@ function begin({ licenseId, at, event }: Happened): GrowingSubject {
     count: 0,
     users: new Set<string>(),
     hasMoreUsers: false,
+    code: codeOf(event),
     firstAt: at,
     last: event,
   };
@@ -95,10 +99,15 @@ function begin({ licenseId, at, event }: Happened): GrowingSubject {
 function grow(subject: GrowingSubject, event: RecordedEvent): void {
   subject.count += countOf(event);
   subject.last = event;
+  if (subject.code !== codeOf(event)) subject.code = null;
   const user = 'user' in event ? event.user : null;
   if (user === null || subject.users.has(user)) return;
   if (subject.users.size < MAX_USERS) subject.users.add(user);
   else subject.hasMoreUsers = true;
+}
+
+function codeOf(event: RecordedEvent): string | null {
+  return event.kind === 'slot_denied' || event.kind === 'denials_repeated' ? event.code : null;
 }
 
 /** A recorded refusal stands for itself and those that were only counted before it. */
@@ -108,6 +117,8 @@ function countOf(event: RecordedEvent): number {
 }
 
 function subjectOf({ licenseId, event }: Happened): string {
+  // One says why, the other for how long.
+  if (event.kind === 'backup_failed' || event.kind === 'backup_overdue') return event.kind;
   const feature = 'feature' in event ? event.feature : null;
   if ('licenseId' in event) return `${event.licenseId} ${feature ?? ''}`;
   if (licenseId !== null) return `${licenseId} ${feature ?? ''}`;

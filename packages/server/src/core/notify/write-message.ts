@@ -2,7 +2,7 @@ import { ERRORS, type ErrorCode } from '@berth/protocol/errors';
 import { escapeUnprintable } from '@berth/protocol/hidden-characters';
 import type { AuditEvent, RecordedEvent } from '../nouns/audit-event.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../nouns/instant.ts';
-import { CRITICAL_TOPICS, TOPIC_NAMES, type TOPICS, type Topic } from '../nouns/topics.ts';
+import { CRITICAL_TOPICS, TOPIC_NAMES, TOPICS, type Topic } from '../nouns/topics.ts';
 import { sayLocal, sayLocalDay } from '../rules/local-time.ts';
 import type { Gathering, Subject } from './gather.ts';
 import type { Message } from './message.ts';
@@ -32,11 +32,29 @@ export function writeMessage(gathering: Gathering, id: string, context: Context)
     id,
     severity: severityOf(bad),
     title: titleOf(lines),
-    lines: [
-      ...lines.slice(0, MAX_LINES),
-      ...(lines.length > MAX_LINES ? [`And ${lines.length - MAX_LINES} more.`] : []),
-    ],
+    lines: [...lines.slice(0, MAX_LINES).map(({ text }) => text), ...sayRest(lines.slice(MAX_LINES))],
   };
+}
+
+interface Line {
+  readonly text: string;
+  readonly topic: Topic;
+  /** How many events or refusals it stands for. */
+  readonly count: number;
+}
+
+/** No count is lost with a line. */
+function sayRest(lines: readonly Line[]): readonly string[] {
+  if (lines.length === 0) return [];
+  const sum = (isCounted: (line: Line) => boolean) =>
+    lines.filter(isCounted).reduce((total, { count }) => total + count, 0);
+  const refusals = sum(({ topic }) => topic === 'slot_denied');
+  const events = sum(({ topic }) => topic !== 'slot_denied');
+  const parts = [
+    ...(refusals === 0 ? [] : [`${sayCount(refusals)} more refusals`]),
+    ...(events === 0 ? [] : [`${sayCount(events)} more events`]),
+  ];
+  return [`And ${parts.join(' and ')}, elsewhere.`];
 }
 
 function inOrder(topics: readonly Topic[]): readonly Topic[] {
@@ -58,33 +76,35 @@ function severityOf(bad: readonly Topic[]): Message['severity'] {
   return bad.some((topic) => CRITICAL_TOPICS.includes(topic)) ? 'critical' : 'warning';
 }
 
-function titleOf(lines: readonly string[]): string {
-  const [first = '', ...others] = lines;
-  const title = first.replace(/\.$/, '');
-  const cut = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE)}…` : title;
+function titleOf(lines: readonly Line[]): string {
+  const [first, ...others] = lines;
+  const title = (first?.text ?? '').replace(/\.$/, '');
+  const cut = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE).toWellFormed()}…` : title;
   return others.length === 0 ? cut : `${cut} (and ${others.length} more)`;
 }
 
-function writeTopic(gathering: Gathering, topic: Topic, context: Context): readonly string[] {
+function writeTopic(gathering: Gathering, topic: Topic, context: Context): readonly Line[] {
   const others = gathering.countOthers(topic);
-  const lines = gathering.subjectsOf(topic).map((subject) => {
+  const subjects = gathering.subjectsOf(topic).toSorted((a, b) => b.count - a.count);
+  const lines = subjects.map((subject) => {
     const line =
       topic === 'slot_denied'
         ? sayRefusals(subject, context)
-        : sayEvent(subject, context) + sayChanges(subject);
+        : sayEvent(subject, context) + sayChanges(topic, subject);
     // Names come from clients and vendors: none of them may begin a line, or a header.
-    return escapeUnprintable(`${line}.`);
+    return { text: escapeUnprintable(`${line}.`), topic, count: subject.count };
   });
-  return others === 0 ? lines : [...lines, `${others} more of the same kind, elsewhere.`];
+  const rest = { text: `${sayCount(others)} more of the same kind, elsewhere.`, topic, count: others };
+  return others === 0 ? lines : [...lines, rest];
 }
 
 /** For how long a further message says "more". */
 const RECENT_MS = HOUR_MS;
 
 function sayRefusals(subject: Subject, context: Context): string {
-  const { count, users, hasMoreUsers, firstAt, last } = subject;
+  const { count, users, hasMoreUsers, firstAt, code } = subject;
   const what = sayPart(subject, context);
-  const why = 'code' in last ? `: ${sayCode(last.code as ErrorCode)}` : '';
+  const why = code === null ? '' : `: ${sayCode(code as ErrorCode)}`;
   const [user] = users;
   if (count === 1) return `${user ?? 'Someone'} was refused a slot of ${what}${why}`;
   const toldAt = context.told.slot_denied;
@@ -118,9 +138,11 @@ function sayCode(code: ErrorCode): string {
   return `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
 }
 
-/** A condition that came and went. */
-function sayChanges({ count }: Subject): string {
-  return count === 1 ? '' : ` (changed ${sayCount(count)} times)`;
+/** A condition came and went; anything else happened again. */
+function sayChanges(topic: Topic, { count }: Subject): string {
+  if (count === 1) return '';
+  const canEnd = TOPICS[topic].some((kind) => GOOD_NEWS.has(kind));
+  return canEnd ? ` (changed ${sayCount(count)} times)` : ` (${sayCount(count)} times)`;
 }
 
 function sayPart({ licenseId, last }: Subject, { nameOf }: Context): string {

@@ -74,7 +74,31 @@ describe('what is gathered', () => {
     const { lines, title } = writeMessage(gathering, 'id', CONTEXT);
     assert.equal(lines.length, 21);
     assert.match(title, /\(and 50 more\)$/);
-    assert.equal(lines.at(-1), 'And 31 more.');
+    // 30 licenses and features with two each, and the 14.
+    assert.equal(lines.at(-1), 'And 74 more refusals, elsewhere.');
+  });
+
+  test('is told with the largest counts first, and what is cut off in sum', () => {
+    const gathering = new Gathering(TOPIC_NAMES);
+    for (let id = 1; id <= 25; id += 1) {
+      gathering.add({ licenseId: id, at: NOW, event: denied('ann', { repeated: id }) });
+      const full = {
+        kind: 'license_nearly_full',
+        product: 'cad',
+        feature: null,
+        inUse: 9,
+        slots: 10,
+      } as const;
+      if (id <= 3) gathering.add({ licenseId: id, at: NOW, event: { ...full, licenseId: licenseId(id) } });
+    }
+    const { lines } = writeMessage(gathering, 'id', CONTEXT);
+    assert.match(lines[0] as string, /^26 refusals of cad-25 /);
+    const told = lines.slice(0, 20).map((line) => Number(/^\d+/.exec(line)?.[0]));
+    assert.deepEqual(
+      told,
+      Array.from({ length: 20 }, (_, at) => 26 - at),
+    );
+    assert.equal(lines.at(-1), 'And 20 more refusals and 3 more events, elsewhere.');
   });
 });
 
@@ -84,6 +108,29 @@ describe('a message', () => {
     const told = (minutes: number) => ({ told: { slot_denied: plus(NOW, -minutes * MINUTE_MS) } });
     assert.match(write(events, told(10)).lines[0] as string, /^2 more refusals of/);
     assert.match(write(events, told(61)).lines[0] as string, /^2 refusals of/);
+  });
+
+  test('says why only if that was the same for all', () => {
+    const events = [denied('ann'), denied('bob', { code: 'user_barred' })];
+    assert.deepEqual(write(events).lines, ['2 refusals of cad-1 in the last minute, 2 users.']);
+    assert.deepEqual(write([...events, denied('ann')]).lines, [
+      '3 refusals of cad-1 in the last minute, 2 users.',
+    ]);
+  });
+
+  test('says of what does not end how often it happened', () => {
+    assert.match(write([JUMP, JUMP]).lines[0] as string, /13:00 \(2 times\)\.$/);
+  });
+
+  test('keeps why a backup failed next to one that is overdue', () => {
+    const events = [
+      { kind: 'backup_failed', reason: 'No room.' } as const,
+      { kind: 'backup_overdue', dueAt: NOW } as const,
+    ];
+    assert.deepEqual(write(events).lines, [
+      'The backup failed: No room.',
+      'The backup that was due Tue 15 Jan, 13:00 was not made.',
+    ]);
   });
 
   test('says how long ago the first refusal was', () => {
