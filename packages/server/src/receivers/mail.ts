@@ -67,6 +67,11 @@ async function openTransport(options: MailOptions, socket: Socket) {
   });
 }
 
+/** Names that differ have ids that differ. */
+function encode(character: string): string {
+  return `_${character.codePointAt(0)?.toString(16)}_`;
+}
+
 const PRIORITIES = { critical: 'high', warning: 'normal', info: 'normal' } as const;
 
 function writeMail({ id, title, lines, severity, files = [] }: Message, { target, hostname }: MailOptions) {
@@ -75,7 +80,7 @@ function writeMail({ id, title, lines, severity, files = [] }: Message, { target
     to: [...target.to],
     subject: `[Berth] ${escapeUnprintable(title)}`,
     text: `${lines.join('\n\n')}\n\n-- \nBerth on ${hostname}\n`,
-    messageId: `<${id.replaceAll(/[^\w.-]/g, '_')}@${hostname}>`,
+    messageId: `<${id.replaceAll(/[^\w.-]/gu, encode)}@${hostname}>`,
     priority: PRIORITIES[severity],
     attachments: files.map(({ name, content }) => ({ filename: name, content, contentType: 'text/csv' })),
     // Vacation notices are not wanted.

@@ -133,6 +133,14 @@ describe('a mail', () => {
     assert.deepEqual(mails[0]?.to, ['ops@example.com']);
   });
 
+  test('has an id of its own for every channel', async (t) => {
+    const { port, mails, ca } = await openTls(t);
+    for (const id of ['1.2.büro', '1.2.bäro', '1.2.b ro'])
+      await mailTo(port, { ca }).send({ ...MESSAGE, id });
+    assert.equal(new Set(mails.map(({ headers }) => headers.get('message-id'))).size, 3);
+    assert.equal(mails[0]?.headers.get('message-id'), '<1.2.b_fc_ro@lic-01>');
+  });
+
   test('cannot be given further headers or recipients by names in it', async (t) => {
     const { port, mails, ca } = await openTls(t);
     const title = 'ann\r\nBcc: eve@example.com\r\n\r\nbody was refused';
