@@ -23,6 +23,7 @@ interface Listed {
   readonly channels: readonly {
     readonly name: string;
     readonly state: string;
+    readonly time_zone?: string;
     readonly error: string | null;
   }[];
 }
@@ -114,7 +115,9 @@ describeStores('messages of a real server', () => {
       ],
     );
     assert.deepEqual([mail.mails.length, chat.requests.length], [2, 2]);
-    await run(['notify', 'set', 'desk', '--gap', '0']);
+    await run(['notify', 'set', 'desk', '--gap', '0', '--zone', 'Asia/Tokyo']);
+    const changed = await askBerth<Listed>(data, ['notify', 'list']);
+    assert.equal(changed.channels.find(({ name }) => name === 'desk')?.time_zone, 'Asia/Tokyo');
     await chat.arrived(3);
     assert.equal(countRefusals(chat.requests[2]?.body ?? ''), 40);
     assert.equal(await second.stop(), 0);

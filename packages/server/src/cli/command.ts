@@ -68,6 +68,7 @@ export const FLAGS = {
   gap: { type: 'string' },
   quiet: { type: 'string' },
   weekends: { type: 'string' },
+  zone: { type: 'string' },
   digest: { type: 'string' },
 } as const;
 

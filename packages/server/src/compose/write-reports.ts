@@ -3,30 +3,44 @@ import { formatCsv } from '@berth/protocol/csv';
 import type { MessageFile } from '../core/notify/message.ts';
 import { bucketStart, DAY_MS, HOUR_MS, type Instant } from '../core/nouns/instant.ts';
 import { toWire } from '../http/reply/to-wire.ts';
+import type { Reports } from '../services/events/compose-digest.ts';
 import type { Store } from '../store/store.ts';
 
 /** Those with most rows are for the command line. */
 const MAX_ROWS = 5000;
 
-/** Mail servers refuse more. A report that is longer is left out. */
+/** Most mail servers take ten megabytes, a third of it for the encoding. A longer report is left out. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 
 /** The reports of a span as CSV, users by whole days, as the API and the command line write them. */
 export async function writeReports(
   store: Store,
   span: { readonly since: Instant; readonly until: Instant },
-): Promise<readonly MessageFile[]> {
+): Promise<Reports> {
   const all = { ...span, licenseId: null };
   const people = { ...all, user: null, limit: MAX_ROWS };
   const slots = await store.read({ kind: 'list_slot_history', ...all, feature: null, stepMs: HOUR_MS });
   const denials = await store.read({ kind: 'list_denial_history', ...people, feature: null, reason: null });
   const since = bucketStart(span.since, DAY_MS);
   const users = await store.read({ kind: 'list_user_history', ...people, since });
-  return [
+  const files = [
     writeReport('slots', toWire({ series: slots })),
     writeReport('denials', toWire(denials)),
     writeReport('users', toWire(users)),
-  ].filter(({ content }) => content.length <= MAX_FILE_BYTES);
+  ];
+  const cut = [...(denials.leftOff === 0 ? [] : ['denials']), ...(users.leftOff === 0 ? [] : ['users'])].map(
+    (report) => `The attached report ${report} has only its first ${MAX_ROWS} rows.`,
+  );
+  return attachAll(files, cut);
+}
+
+/** Without those that are too long, which it says. */
+export function attachAll(files: readonly MessageFile[], remarks: readonly string[]): Reports {
+  const isLong = ({ content }: MessageFile) => Buffer.byteLength(content) > MAX_FILE_BYTES;
+  return {
+    files: files.filter((file) => !isLong(file)),
+    remarks: [...remarks, ...files.filter(isLong).map(({ name }) => `${name} is too long to be attached.`)],
+  };
 }
 
 function writeReport(report: HistoryReport, answer: object): MessageFile {

@@ -23,22 +23,34 @@ interface MailOptions {
 export function createMail(options: MailOptions): MessageReceiver {
   return {
     async send(message) {
-      // Closing a transport leaves its connection open, and a server that is slow would deliver later.
-      const socket = new Socket();
-      try {
-        const transport = await openTransport(options, socket);
-        if (options.signal.aborted) return { kind: 'stopping' };
-        const sending = transport.sendMail(writeMail(message, options));
-        const { response, rejected } = await withinTime(sending, options);
-        const remark = rejected.length === 0 ? {} : { remark: `it refused ${rejected.join(', ')}` };
-        return { kind: 'delivered', status: Number(response.slice(0, 3)), ...remark };
-      } catch (error) {
-        return options.signal.aborted ? { kind: 'stopping' } : explain(error);
-      } finally {
-        socket.destroy();
-      }
+      const delivery = await sendOnce(message, options);
+      const isTooLarge = delivery.kind === 'failed' && TOO_LARGE.has(delivery.status ?? 0);
+      if (!isTooLarge || message.files === undefined) return delivery;
+      const { files, lines, ...rest } = message;
+      const remark = 'The mail server refused this mail with its files, so it has none.';
+      return sendOnce({ ...rest, lines: [...lines, remark] }, options);
     },
   };
+}
+
+/** "Exceeded storage allocation", and "transaction failed", which a filter says. */
+const TOO_LARGE: ReadonlySet<number> = new Set([552, 554]);
+
+async function sendOnce(message: Message, options: MailOptions): Promise<Delivery> {
+  // Closing a transport leaves its connection open, and a server that is slow would deliver later.
+  const socket = new Socket();
+  try {
+    const transport = await openTransport(options, socket);
+    if (options.signal.aborted) return { kind: 'stopping' };
+    const sending = transport.sendMail(writeMail(message, options));
+    const { response, rejected } = await withinTime(sending, options);
+    const remark = rejected.length === 0 ? {} : { remark: `it refused ${rejected.join(', ')}` };
+    return { kind: 'delivered', status: Number(response.slice(0, 3)), ...remark };
+  } catch (error) {
+    return options.signal.aborted ? { kind: 'stopping' } : explain(error);
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** Most servers and commands send no mail, so the package is loaded when it is needed. */
@@ -118,7 +130,7 @@ interface MailError {
   readonly originalCode?: string;
 }
 
-/** What the mail server answered says what to do. It is shown as it is, and few servers repeat what they got. */
+/** What the mail server answered says what to do. It is shown as it is; few servers repeat what they got. */
 function explain(error: unknown): Delivery {
   if (error instanceof ConfigError) return { kind: 'failed', reason: error.message.replace(/\.$/, '') };
   const { response, responseCode: status, code, originalCode } = error as MailError;

@@ -133,6 +133,28 @@ describe('a mail', () => {
     assert.deepEqual(mails[0]?.to, ['ops@example.com']);
   });
 
+  test('is sent without its files to a server that refuses them', async (t) => {
+    const texts: string[] = [];
+    const { port } = await openMailReceiver(t, {
+      disabledCommands: ['STARTTLS'],
+      onData(stream, _, done) {
+        let text = '';
+        stream.on('data', (chunk: Buffer) => {
+          text += chunk.toString();
+        });
+        stream.on('end', () => {
+          texts.push(text);
+          const large = Object.assign(new Error('Too large'), { responseCode: 552 });
+          done(text.includes('a.csv') ? large : null);
+        });
+      },
+    });
+    const mail = mailTo(port, { security: 'none' });
+    const delivery = await mail.send({ ...MESSAGE, files: [{ name: 'a.csv', content: 'a,b' }] });
+    assert.deepEqual([delivery.kind, texts.length], ['delivered', 2]);
+    assert.match(texts[1] ?? '', /refused this mail with its files/);
+  });
+
   test('has an id of its own for every channel', async (t) => {
     const { port, mails, ca } = await openTls(t);
     for (const id of ['1.2.büro', '1.2.bäro', '1.2.b ro'])

@@ -41,6 +41,7 @@ function firstDraft(channel: Channel | null, topics: Topics) {
     quietFrom: from,
     quietTo: to,
     weekends: channel?.quiet_weekends ?? false,
+    zone: channel?.time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     digest: channel?.digest ?? false,
   };
 }
@@ -117,7 +118,7 @@ function toBody(draft: Draft, before: Channel | null): PostBody<'/api/admin/chan
     quiet: quietFrom === '' && quietTo === '' ? 'off' : `${quietFrom}-${quietTo}`,
     quiet_weekends: weekends,
     digest,
-    ...(before === null ? { time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone } : {}),
+    time_zone: draft.zone,
   });
 }
 
@@ -279,6 +280,12 @@ function TimeFields({ draft, change }: PartProps) {
         </label>
         <span class="hint">What is not critical waits until they end, and is sent as one message.</span>
       </fieldset>
+      <Field
+        label="Time zone"
+        value={draft.zone}
+        onInput={(zone) => change({ zone })}
+        hint="Of quiet hours, of the digest and of times in messages."
+      />
       <fieldset class="field">
         <legend class="label">At other times</legend>
         <span class="sentence">

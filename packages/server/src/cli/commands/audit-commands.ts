@@ -204,7 +204,7 @@ function showExport({ ok, chains, links, events, thinned, problems, ...origin }:
   const older = thinned === 0 ? '' : `, and totals of ${thinned} older links`;
   const { hardware_id, exported_at, identity_key, saved_as, from, to } = origin;
   const facts = formatFacts({
-    ...(from === null || from === 1 ? {} : { part: `links ${from} to ${to} of the log` }),
+    ...(from === null ? {} : { part: `links ${from} to ${to} of the log` }),
     'hardware id': hardware_id,
     'exported at': exported_at,
     'identity key': identity_key,

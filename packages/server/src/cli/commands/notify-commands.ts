@@ -8,7 +8,9 @@ import { type Command, defineCommand, type Flags } from '../command.ts';
 import { readBytes } from '../files.ts';
 import { InputError, type SecretPrompt } from '../read-secrets.ts';
 
-const WHEN = '[--topics T,…] [--gap MINUTES] [--quiet HH:MM-HH:MM|off] [--weekends on|off] [--digest on|off]';
+const WHEN =
+  '[--topics T,…] [--gap MINUTES] [--quiet HH:MM-HH:MM|off] [--weekends on|off] [--zone ZONE] ' +
+  '[--digest on|off]';
 
 const MAIL = `[--to A,… --from A --server HOST:PORT --security ${MAIL_SECURITIES.join('|')} --user U|none]`;
 
@@ -81,9 +83,13 @@ async function put(client: AdminClient, name: string, wish: Wish, flags: Flags) 
     quiet: flags.quiet,
     quiet_weekends: readSwitch('weekends', flags.weekends),
     digest: readSwitch('digest', flags.digest),
-    ...(known === undefined ? { time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone } : {}),
+    time_zone: flags.zone ?? (known === undefined ? ownZone() : undefined),
   };
   return withFacts(await client.post('/api/admin/channels', body), { name, isNew: known === undefined });
+}
+
+function ownZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 async function findChannel(client: AdminClient, name: string): Promise<Channel | undefined> {

@@ -16,7 +16,13 @@ const MAX_TOKENS = 100;
 
 type Span = { readonly since: Instant; readonly until: Instant };
 
-export type WriteReports = (span: Span) => Promise<readonly MessageFile[]>;
+export interface Reports {
+  readonly files: readonly MessageFile[];
+  /** What is missing in them, in sentences. */
+  readonly remarks: readonly string[];
+}
+
+export type WriteReports = (span: Span) => Promise<Reports>;
 
 interface DigestOptions {
   readonly store: Store;
@@ -60,7 +66,9 @@ export async function composeDigest(
   ];
   const id = `digest-${say(mondayBefore(zone, now)).slice(0, 10)}.${name}`;
   const digest = writeDigest({ id, since: span.since, zone, licenses, ending });
-  return target.kind === 'mail' ? { ...digest, files: await writeReports(span) } : digest;
+  if (target.kind !== 'mail') return digest;
+  const { files, remarks } = await writeReports(span);
+  return { ...digest, lines: [...digest.lines, ...remarks], files };
 }
 
 function describe({ name, feature, slots, totals }: SlotSeries, enough: number | null): LicenseWeek {

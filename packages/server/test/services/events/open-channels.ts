@@ -25,7 +25,7 @@ export async function openChannels(t: TestContext, wish: ChannelWish = {}) {
   return { store, clock, receiver, channels, create };
 }
 
-export function startChannels(t: TestContext, store: Store, clock: ManualClock) {
+function startChannels(t: TestContext, store: Store, clock: ManualClock) {
   const control = new AbortController();
   t.after(() => control.abort());
   const channels = composeChannels({
