@@ -40,6 +40,7 @@ describe('berth audit export', () => {
     const saved = await runBerth(data, ['audit', 'export', '--out', out]);
     assert.equal(saved.code, 0, saved.stderr);
     assert.match(saved.stdout, /^The export is intact: \d+ events in \d+ links of 2 chains\.\n/);
+    assert.match(saved.stdout, /part +links 1 to \d+ of the log\n/, 'also if only its end was left out');
     assert.equal(statSync(out).mode & 0o777, 0o600);
     assert.equal(existsSync(`${out}.part`), false);
     const printed = await runBerth(data, ['audit', 'export']);
