@@ -67,6 +67,7 @@ export async function composeDigest(
   const id = `digest-${say(mondayBefore(zone, now)).slice(0, 10)}.${name}`;
   const digest = writeDigest({ id, since: span.since, zone, licenses, ending });
   if (target.kind !== 'mail') return digest;
+  if (!mayGoOn()) return null;
   const { files, remarks } = await writeReports(span);
   return { ...digest, lines: [...digest.lines, ...remarks], files };
 }

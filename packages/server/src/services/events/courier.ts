@@ -168,7 +168,7 @@ export class Courier {
     const memory = readMemory(stored.memory);
     if (!isDigestDue(this.#channel, memory.digestAt ?? now, now)) return;
     const message = await this.#writeDigest(now);
-    if (message === null) return;
+    if (message === null || !this.#mayGoOn()) return;
     const noted = 'kind' in message ? null : await this.#send(message, memory, now);
     if ('kind' in message) await this.#noteFailure(memory, noteDelivery(memory, message, now));
     if (noted !== null) await this.#remember({ ...noted, digestAt: now }, stored.position);

@@ -79,6 +79,24 @@ describe('a digest', () => {
     assert.equal(receiver.requests.length, 1);
   });
 
+  test('is left by a server that stops', async (t) => {
+    const { store, clock, receiver, channels, create } = await openChannels(t, { digest: true, topics: [] });
+    await deny(store, 2);
+    clock.advance(MONDAY - START);
+    const { read: query } = store;
+    const asked: string[] = [];
+    const mocked = t.mock.method(store, 'read', (wanted: { kind: string }) => {
+      asked.push(wanted.kind);
+      if (wanted.kind === 'list_slot_history') channels.stop();
+      return query.call(store, wanted as never);
+    });
+    await channels.round();
+    assert.deepEqual([asked.includes('ask_what_if'), receiver.requests.length], [false, 0]);
+    mocked.mock.restore();
+    await create().round();
+    assert.equal(receiver.requests.length, 1);
+  });
+
   test('is written for one channel at a time', async (t) => {
     const { store, clock, receiver, channels } = await openChannels(t, { digest: true, topics: [] });
     await channels.put('chat', { kind: 'slack', url: receiver.url, digest: true, topics: [] }, 'ada');
