@@ -16,7 +16,7 @@ const vendor = await startCloudProcess({ after });
 async function storm(t: TestContext, wish: Partial<ReportStorm>) {
   const whole = { seed: SEED, reports: REPORTS, cutShare: 0.5, withoutIds: false, strangerEvery: 0, ...wish };
   const result = await runReportStorm(t, vendor, whole);
-  t.diagnostic(`${JSON.stringify(whole)} ${JSON.stringify(result)}`);
+  t.diagnostic(JSON.stringify({ ...whole, ...result }));
   assert.ok(result.cuts > whole.reports / 10, 'answers were lost');
   assert.equal(result.underWay, 0, 'nothing is left on its way');
   return result;
