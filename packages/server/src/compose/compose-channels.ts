@@ -9,7 +9,7 @@ import { postJson } from '../receivers/http-post.ts';
 import { createMail } from '../receivers/mail.ts';
 import { type ChannelOptions, Channels } from '../services/events/channels.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
-import { readCertificates } from './compose-forwarding.ts';
+import { readCertificates } from './read-certificates.ts';
 import type { ServerEnvironment } from './serve-options.ts';
 import { writeReports } from './write-reports.ts';
 

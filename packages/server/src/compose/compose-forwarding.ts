@@ -1,8 +1,4 @@
-import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { explainFileError } from '@berth/shell/files/explain-file-error';
-import { ConfigError } from '../config.ts';
 import type { Follower } from '../core/nouns/audit-position.ts';
 import { SECOND_MS } from '../core/nouns/instant.ts';
 import { presentSent } from '../http/reply/present-event.ts';
@@ -11,6 +7,7 @@ import { createEventsFile } from '../receivers/events-file.ts';
 import { createSyslog } from '../receivers/syslog.ts';
 import { Deliveries, type DeliveryOptions } from '../services/events/deliveries.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
+import { readCertificates } from './read-certificates.ts';
 
 const TIMEOUT_MS = 10 * SECOND_MS;
 
@@ -61,31 +58,6 @@ function openSyslog({ settings, signal, isServing }: ForwardingOptions): () => E
     }
     return last.receiver;
   };
-}
-
-/** The certificates in the file that a setting names; `null`: it names none. */
-export function readCertificates(setting: string, file: string): string | null {
-  if (file === '') return null;
-  const text = readText(setting, file);
-  if (isCertificate(text)) return text;
-  throw new ConfigError(`"${setting}" has no certificate: ${file} must contain one as PEM.`);
-}
-
-function readText(setting: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new ConfigError(`"${setting}" cannot be read. ${explainFileError(file, error, 'read')}`);
-  }
-}
-
-/** Looks at the first one. */
-function isCertificate(text: string): boolean {
-  try {
-    return new X509Certificate(text).raw.length > 0;
-  } catch {
-    return false;
-  }
 }
 
 function openEventsFile({ settings, signal }: ForwardingOptions): () => EventReceiver | null {
