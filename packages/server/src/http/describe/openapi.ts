@@ -17,6 +17,7 @@ import {
   type RequestBody,
   withBases,
 } from './openapi-schemas.ts';
+import { pascal, shareParameters } from './share-parameters.ts';
 
 /** Errors of all routes. */
 const COMMON_ERRORS: readonly ErrorCode[] = ['bad_request', 'internal_error'];
@@ -121,7 +122,7 @@ export function describeApi(routes: readonly Route[], version: string): ApiDocum
     servers: [{ url: '/', description: 'The server that this document comes from' }],
     security: SECURITY.admin,
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths,
+    paths: shareParameters(paths, shared.parameters),
     components: {
       ...shared,
       schemas: withBases(shared.schemas),
@@ -190,35 +191,11 @@ function describeParameters(route: Route, method: string, shared: Shared): Descr
   const headers = (route.headers ?? []).map((name) => refer('parameters', pascal(name)));
   const query = describeInput(route, method, 'query', shared.schemas);
   if (query === null) return headers;
-  const parameters = Object.entries(query.properties).map(([name, { description, ...schema }]) =>
-    shareParameter(
-      {
-        name,
-        in: 'query',
-        ...(query.required.includes(name) ? { required: true } : {}),
-        description,
-        schema,
-      },
-      shared,
-    ),
-  );
+  const parameters = Object.entries(query.properties).map(([name, { description, ...schema }]) => {
+    const isRequired = query.required.includes(name);
+    return { name, in: 'query', ...(isRequired ? { required: true } : {}), description, schema };
+  });
   return [...headers, ...parameters];
-}
-
-interface Parameter extends Described {
-  readonly name: string;
-  readonly in: 'query';
-  readonly required?: true;
-  readonly description: string | undefined;
-  readonly schema: JsonSchema;
-}
-
-/** Identical parameters are references to the first one. */
-function shareParameter(parameter: Parameter, { parameters }: Shared): Described {
-  const name = pascal(parameter.name);
-  parameters[name] ??= parameter;
-  const isSame = JSON.stringify(parameters[name]) === JSON.stringify(parameter);
-  return isSame ? refer('parameters', name) : parameter;
 }
 
 function describeBody(route: Route, method: string, shared: Shared): RequestBody | null {
@@ -387,9 +364,4 @@ function problemSchema(): JsonSchema {
 
 function refer(kind: 'schemas' | 'parameters' | 'responses', name: string): { readonly $ref: string } {
   return { $ref: `#/components/${kind}/${name}` };
-}
-
-/** `license_id`, `licenseId` and `License-Id` as a type name. */
-function pascal(name: string): string {
-  return name.replace(/(?:^|[_-])([A-Za-z])/g, (_, letter: string) => letter.toUpperCase());
 }
