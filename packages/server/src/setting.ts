@@ -49,3 +49,11 @@ export function isSyslogUrl(text: string): boolean {
   const url = /^(?:tls|tcp|udp):\/\/[^/?#@]+$/.test(text) ? URL.parse(text) : null;
   return url !== null && url.hostname !== '';
 }
+
+/** The name of an OpenID provider is where it is asked for its keys: nobody may change them on the way. */
+export function isIssuer(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '') return false;
+  const isHere = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isHere);
+}

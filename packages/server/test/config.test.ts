@@ -44,6 +44,8 @@ const NEEDED: Readonly<Record<string, string>> = {
 
 /** Settings that do not take every text. */
 const FORMS: Readonly<Record<string, string>> = {
+  'auth.oidc.clientSecret': 'geheim',
+  'auth.oidc.issuer': 'https://login.example/realms/a',
   'backup.schedule': '6h',
   'database.url': 'postgres://db.example/berth',
   'syslog.url': 'tls://siem.example:6514',
@@ -131,7 +133,7 @@ describe('a secret in a file', () => {
   }
 
   test('can be given for every setting that contains one, and for no other', (t) => {
-    assert.deepEqual(secrets, ['database.url', 'webhooks.url']);
+    assert.deepEqual(secrets, ['database.url', 'auth.oidc.clientSecret', 'webhooks.url']);
     for (const path of secrets) {
       const text = FORMS[path] ?? '';
       const { config, warnings } = load(t, '', { env: { [`${envOf(path)}_FILE`]: write(t, text) } });

@@ -37,6 +37,7 @@ const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]
   exposure: ['Exposed', 'Exposed'],
   webhooks: ['Webhook', 'Webhook'],
   forwarding: ['Forwarding', 'Forwarding'],
+  provider: ['Sign-in', 'Sign-in'],
   versions: ['Versions', 'Versions'],
 };
 

@@ -21,6 +21,7 @@ export const CHECKS = [
   'backup',
   'webhooks',
   'forwarding',
+  'provider',
   'exposure',
 ] as const;
 

@@ -48,7 +48,8 @@ function describePlace({ config, env }: Place, { readWall, readMonotonicMs }: Cl
 }
 
 function describeExposure(config: Config): DoctorOptions['exposure'] {
-  const { host, http, tls, auth, cloud, webhooks, syslog } = config;
+  const { host, http, tls, cloud, webhooks, syslog } = config;
+  const { clients, localAdmin } = config.auth;
   const isLoopback = isLoopbackHost(host);
   const all = { 'cloud.url': cloud, 'webhooks.url': webhooks, 'syslog.url': syslog };
   return {
@@ -57,7 +58,8 @@ function describeExposure(config: Config): DoctorOptions['exposure'] {
     isPublic: !isLoopback && isPublicAddress(host, networkInterfaces()),
     hasTls: tls.cert !== '',
     hasProxies: http.trustedProxies.length > 0,
-    ...auth,
+    clients,
+    localAdmin,
     plainUrls: Object.entries(all).flatMap(([path, settings]) => (isPlainAndFar(settings) ? [path] : [])),
   };
 }

@@ -14,7 +14,7 @@ import { registerCommand } from '../../words/commands.ts';
 import { nameOf } from '../../words/judge-license.ts';
 import { describeReach } from '../../words/reach.ts';
 import { PasswordForm } from './password-form.tsx';
-import { PlainNote, WelcomeFrame } from './sign-in.tsx';
+import { PlainNote, ProviderButton, WelcomeFrame } from './sign-in.tsx';
 
 const ADMINISTRATOR = 'admin';
 
@@ -95,6 +95,7 @@ function PasswordStep({ welcome, onPassword }: FirstRunProps) {
       verb="Set the password"
       onSend={send}
     >
+      <ProviderButton name={welcome.provider} place={linkTo('welcome')} />
       <p class="step-lead">
         The account is called <b>{ADMINISTRATOR}</b>. You can add colleagues later.
       </p>

@@ -2,17 +2,13 @@ import { SESSION_API } from '@berth/protocol/admin/session';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
+import { isPerson, nameOfPerson } from '../../../core/access/person.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
+import type { SingleSignOn } from '../../../services/access/single-sign-on.ts';
 import type { AuthSettings, Caller } from '../../access/caller.ts';
 import { mayUse } from '../../access/identify-caller.ts';
-import {
-  csrfTokenOf,
-  endedSessionCookie,
-  readSessionToken,
-  requireSameOrigin,
-  sessionCookie,
-} from '../../access/session.ts';
+import { cookie, csrfTokenOf, readSessionToken, requireSameOrigin } from '../../access/session.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';
 
@@ -20,6 +16,7 @@ interface SessionServices {
   readonly facts: { readonly version: string };
   readonly settings: { readonly current: Pick<Config, 'page'> };
   readonly accounts: Accounts;
+  readonly singleSignOn: SingleSignOn;
   readonly auth: AuthSettings;
   /** All routes of the server. */
   readonly listRoutes: () => readonly Route[];
@@ -27,7 +24,7 @@ interface SessionServices {
 
 /** Signs browsers in and out. Programs use `/auth` and a token instead. */
 export function sessionRoutes(services: SessionServices): readonly Route[] {
-  const { accounts, auth, facts, settings } = services;
+  const { accounts, singleSignOn, auth, facts, settings } = services;
   return adminRoutes(SESSION_API, {
     'GET /api/admin/welcome': {
       name: 'admin_welcome',
@@ -40,6 +37,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
           version: facts.version,
           is_set_up: !(await accounts.isBeingSetUp()),
           is_secure: peer.isSecure === true,
+          provider: singleSignOn.name,
         }),
     },
     'POST /api/admin/session/start': {
@@ -58,7 +56,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
         if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
         await endReplaced(readSessionToken(request, peer, auth), credentials, accounts);
         const reply = send({ name: body.name, csrf_token: csrfTokenOf(token) });
-        return { ...reply, headers: { 'Set-Cookie': sessionCookie(token, peer) } };
+        return { ...reply, headers: { 'Set-Cookie': cookie('session', token, peer) } };
       },
     },
     'GET /api/admin/session': {
@@ -82,23 +80,30 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       handle: async ({ peer, caller }, send) => {
         const { holder } = caller;
         if (holder !== null) await accounts.tokens.revoke(holder.tokenId, caller.actor);
-        const reply = send({ ended: holder !== null });
+        const url = isOfProvider(caller) ? await singleSignOn.findSignOut() : null;
+        const reply = send({ ended: holder !== null, url });
         if (holder?.kind !== 'session') return reply;
-        return { ...reply, headers: { 'Set-Cookie': endedSessionCookie(peer) } };
+        return { ...reply, headers: { 'Set-Cookie': cookie('session', '', peer, 0) } };
       },
     },
   });
 }
 
+/** Whether there is a session at the OpenID provider, too. */
+function isOfProvider({ holder }: Caller): boolean {
+  return holder?.account?.startsWith(nameOfPerson('')) === true;
+}
+
 /** By method and path, as in the API document. */
 function listOperations(caller: Caller, { auth, listRoutes }: SessionServices): readonly string[] {
+  const hasNone = isPerson(caller.holder?.account ?? '');
   return listRoutes()
-    .filter((route) => mayUse(caller, route, auth))
+    .filter((route) => mayUse(caller, route, auth) && !(route.name === 'set_password' && hasNone))
     .flatMap(({ methods, paths }) => methods.map((method) => `${method} ${paths[0]}`));
 }
 
 /** Revokes the session that a new sign-in replaces: the browser forgets it, so it has no other use. */
-async function endReplaced(session: string | null, by: Actor, { tokens }: Accounts): Promise<void> {
+export async function endReplaced(session: string | null, by: Actor, { tokens }: Accounts): Promise<void> {
   const holder = session === null ? null : await tokens.find(session, { isUse: false });
   if (holder?.kind === 'session') await tokens.revoke(holder.tokenId, by);
 }

@@ -1,0 +1,48 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { type Config, ConfigError } from '../config.ts';
+import { createOpenIdProvider } from '../providers/openid-provider.ts';
+import type { SignInProvider } from '../providers/sign-in-provider.ts';
+import { createSingleSignOn, type SingleSignOn } from '../services/access/single-sign-on.ts';
+import type { Clock } from '../store/clock.ts';
+import type { Store } from '../store/store.ts';
+
+type ProviderSettings = Config['auth']['oidc'];
+
+const TIMEOUT_SECONDS = 10;
+
+/** Signing in with the provider of the settings, if they have one. */
+export function composeSignIn(store: Store, { auth }: Config, clock: Clock): SingleSignOn {
+  const { issuer, name, groupsClaim, admins, operators, viewers } = auth.oidc;
+  return createSingleSignOn(store, {
+    provider: issuer === '' ? null : openProvider(auth.oidc, clock),
+    name: name || (URL.parse(issuer)?.host ?? ''),
+    groupsClaim,
+    roles: { admins, operators, viewers },
+    readWall: clock.readWall,
+    readMonotonicMs: clock.readMonotonicMs,
+  });
+}
+
+function openProvider(settings: ProviderSettings, { readMonotonicMs }: Clock): SignInProvider {
+  if (settings.clientId === '') {
+    throw new ConfigError('"auth.oidc.issuer" needs "auth.oidc.clientId": the provider gives you one.');
+  }
+  if (!settings.scopes.includes('openid')) {
+    throw new ConfigError('"auth.oidc.scopes" must contain "openid".');
+  }
+  const ca = readCertificates(settings.caFile);
+  return createOpenIdProvider({ ...settings, ca, timeoutSeconds: TIMEOUT_SECONDS, readMonotonicMs });
+}
+
+function readCertificates(file: string): string | null {
+  if (file === '') return null;
+  try {
+    const text = readFileSync(file, 'utf8');
+    return new X509Certificate(text).raw.length > 0 ? text : null;
+  } catch (error) {
+    const why = explainFileError(file, error, 'read');
+    throw new ConfigError(`"auth.oidc.caFile" must be a file with certificates as PEM. ${why}`);
+  }
+}

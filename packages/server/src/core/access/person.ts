@@ -1,0 +1,19 @@
+import { findHidden } from '@berth/protocol/hidden-characters';
+
+/** What people of an OpenID provider are called here. No account has a ":" in its name. */
+export function nameOfPerson(name: string): string {
+  return `oidc:${name}`;
+}
+
+/** Whether it is the name of somebody who has no account, and so no password, here. */
+export function isPerson(account: string): boolean {
+  return account.includes(':');
+}
+
+const MAX_LENGTH = 200;
+
+/** Names are read in the audit log, where they must not hide or imitate anything. */
+export function isReadableName(name: string): boolean {
+  const isShown = name.trim() === name && !/\p{Cc}/u.test(name) && name.isWellFormed();
+  return name !== '' && name.length <= MAX_LENGTH && isShown && findHidden(name) === null;
+}
