@@ -1,6 +1,11 @@
-import { type Bounded, isIssuer } from './setting.ts';
+import { type Bounded, isDirectoryUrl, isIssuer } from './setting.ts';
 
-/** Signing in to the page with an OpenID provider. */
+const always = () => true;
+
+/** A name in a directory contains commas. */
+const DN_LIST = { default: [], separator: ';' } as const;
+
+/** Signing in with an OpenID provider, and with a directory. */
 export const AUTH_SETTINGS = [
   {
     path: 'auth.oidc.issuer',
@@ -50,7 +55,74 @@ export const AUTH_SETTINGS = [
   {
     path: 'auth.oidc.caFile',
     default: '',
-    isPath: () => true,
+    isPath: always,
     about: 'File with certificates (PEM) that vouch for the provider, if it is none that Node knows.',
   },
+  {
+    path: 'auth.ldap.url',
+    default: '',
+    form: { called: 'a URL such as ldaps://dc.example.com', isValid: isDirectoryUrl },
+    about:
+      'Directory (LDAP, Active Directory) that checks names and passwords of people without an account ' +
+      'here; if empty, none does.',
+  },
+  {
+    path: 'auth.ldap.startTls',
+    default: true,
+    about: 'Whether a connection to ldap:// is secured with StartTLS; without it, passwords can be read.',
+  },
+  {
+    path: 'auth.ldap.caFile',
+    default: '',
+    isPath: always,
+    about: 'File with certificates (PEM) that vouch for the directory, if it is none that Node knows.',
+  },
+  {
+    path: 'auth.ldap.bindDn',
+    default: '',
+    about: 'Name in the directory with which the server looks for people; if empty, it looks without one.',
+  },
+  {
+    path: 'auth.ldap.bindPassword',
+    default: '',
+    show: () => '…',
+    about: 'Password of that name.',
+  },
+  { path: 'auth.ldap.base', default: '', about: 'Where in the directory people are.' },
+  {
+    path: 'auth.ldap.filter',
+    default: '(uid={name})',
+    form: {
+      called: 'an LDAP filter with {name} in it, such as (uid={name})',
+      isValid: (text) => /^\(.+\)$/.test(text) && text.includes('{name}'),
+    },
+    about: 'Filter that finds a person by the name that they typed.',
+  },
+  {
+    path: 'auth.ldap.nameAttribute',
+    default: 'uid',
+    about: 'Attribute with the name of a person, for the page and the audit log.',
+  },
+  {
+    path: 'auth.ldap.groupsAttribute',
+    default: 'memberOf',
+    about: 'Attribute of a person with their groups.',
+  },
+  {
+    path: 'auth.ldap.groupBase',
+    default: '',
+    about: 'Where in the directory groups are; if empty, they are not looked for, and the attribute counts.',
+  },
+  {
+    path: 'auth.ldap.groupFilter',
+    default: '(member={dn})',
+    form: {
+      called: 'an LDAP filter with {dn} in it, such as (member={dn})',
+      isValid: (text) => /^\(.+\)$/.test(text) && text.includes('{dn}'),
+    },
+    about: 'Filter that finds the groups of a person by their name in the directory.',
+  },
+  { path: 'auth.ldap.admins', ...DN_LIST, about: 'Groups whose members are administrators.' },
+  { path: 'auth.ldap.operators', ...DN_LIST, about: 'Groups whose members are operators.' },
+  { path: 'auth.ldap.viewers', ...DN_LIST, about: 'Groups whose members may look at everything.' },
 ] as const satisfies readonly Bounded[];

@@ -254,9 +254,10 @@ function checkTls({ cert, key, clientCa }: Config['tls']): void {
   }
 }
 
-/** A list in the file; comma-separated in a flag or variable. */
+/** A list in the file; a text in a flag or variable. */
 function checkList(setting: Setting, given: unknown): readonly string[] {
-  const words = typeof given === 'string' ? given.split(',').map((word) => word.trim()) : given;
+  const { separator = ',' } = setting;
+  const words = typeof given === 'string' ? given.split(separator).map((word) => word.trim()) : given;
   if (!Array.isArray(words) || !words.every((word) => typeof word === 'string')) {
     throw new ConfigError(`"${setting.path}" cannot be "${given}". ${allowedOf(setting)}`);
   }

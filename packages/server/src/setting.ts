@@ -13,6 +13,8 @@ export interface Setting {
   readonly oneOf?: readonly string[];
   /** What the items of a list are. */
   readonly each?: { readonly called: string; isValid(word: string): boolean };
+  /** What is between the items of a list in a flag or variable; a comma, unless they contain some. */
+  readonly separator?: ';';
   readonly from?: number;
   readonly to?: number;
   /** The form of a text that is restricted. The default is always allowed. */
@@ -56,4 +58,9 @@ export function isIssuer(text: string): boolean {
   if (url === null || url.search !== '' || url.hash !== '') return false;
   const isHere = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
   return url.protocol === 'https:' || (url.protocol === 'http:' && isHere);
+}
+
+/** What is looked for, and by whom, has its own settings. */
+export function isDirectoryUrl(text: string): boolean {
+  return /^ldaps?:\/\/[^/?#@]+$/.test(text) && URL.parse(text) !== null;
 }

@@ -38,3 +38,22 @@ test('a provider is asked over TLS, unless it is on this machine', () => {
     else assert.throws(give, ConfigError, issuer);
   }
 });
+
+test('names of groups in a directory, which contain commas, are separated by semicolons', () => {
+  const [first, second] = ['cn=a,dc=example', 'cn=b,dc=example'];
+  const { config } = load({ env: { BERTH_AUTH_LDAP_ADMINS: `${first}; ${second}` } });
+  assert.deepEqual(config.auth.ldap.admins, [first, second]);
+});
+
+test('a directory is only an address, and its filters have a place for what is looked for', () => {
+  for (const [variable, text] of [
+    ['URL', 'http://dc.example'],
+    ['URL', 'ldap://user:geheim@dc.example'],
+    ['URL', 'ldap://dc.example/dc=example'],
+    ['FILTER', '(uid=name)'],
+    ['FILTER', 'uid={name}'],
+    ['GROUP_FILTER', '(member={name})'],
+  ] as const) {
+    assert.throws(() => load({ env: { [`BERTH_AUTH_LDAP_${variable}`]: text } }), ConfigError, text);
+  }
+});

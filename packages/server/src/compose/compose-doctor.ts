@@ -49,9 +49,10 @@ function describePlace({ config, env }: Place, { readWall, readMonotonicMs }: Cl
 
 function describeExposure(config: Config): DoctorOptions['exposure'] {
   const { host, http, tls, cloud, webhooks, syslog } = config;
-  const { clients, localAdmin } = config.auth;
+  const { clients, localAdmin, ldap } = config.auth;
   const isLoopback = isLoopbackHost(host);
-  const all = { 'cloud.url': cloud, 'webhooks.url': webhooks, 'syslog.url': syslog };
+  const directory = ldap.startTls ? {} : { 'auth.ldap.url': ldap };
+  const all = { 'cloud.url': cloud, 'webhooks.url': webhooks, 'syslog.url': syslog, ...directory };
   return {
     host,
     isLoopback,

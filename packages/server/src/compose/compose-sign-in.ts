@@ -2,8 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { type Config, ConfigError } from '../config.ts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
+import { createLdapDirectory } from '../providers/ldap-directory.ts';
 import { createOpenIdProvider } from '../providers/openid-provider.ts';
 import type { SignInProvider } from '../providers/sign-in-provider.ts';
+import { createDirectoryPeople, type DirectoryPeople } from '../services/access/directory-people.ts';
 import { createSingleSignOn, type SingleSignOn } from '../services/access/single-sign-on.ts';
 import type { Clock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
@@ -32,17 +35,29 @@ function openProvider(settings: ProviderSettings, { readMonotonicMs }: Clock): S
   if (!settings.scopes.includes('openid')) {
     throw new ConfigError('"auth.oidc.scopes" must contain "openid".');
   }
-  const ca = readCertificates(settings.caFile);
+  const ca = readCertificates('auth.oidc.caFile', settings.caFile);
   return createOpenIdProvider({ ...settings, ca, timeoutSeconds: TIMEOUT_SECONDS, readMonotonicMs });
 }
 
-function readCertificates(file: string): string | null {
+/** Those in the directory of the settings, if they have one. */
+export function composePeople({ auth }: Config): DirectoryPeople | null {
+  const { caFile, ...settings } = auth.ldap;
+  if (settings.url === '') return null;
+  if (settings.base === '') {
+    throw new ConfigError('"auth.ldap.url" needs "auth.ldap.base": where in the directory people are.');
+  }
+  const ca = readCertificates('auth.ldap.caFile', caFile);
+  const timeoutMs = TIMEOUT_SECONDS * SECOND_MS;
+  return createDirectoryPeople(createLdapDirectory({ ...settings, ca, timeoutMs }), settings);
+}
+
+function readCertificates(setting: string, file: string): string | null {
   if (file === '') return null;
   try {
     const text = readFileSync(file, 'utf8');
     return new X509Certificate(text).raw.length > 0 ? text : null;
   } catch (error) {
     const why = explainFileError(file, error, 'read');
-    throw new ConfigError(`"auth.oidc.caFile" must be a file with certificates as PEM. ${why}`);
+    throw new ConfigError(`"${setting}" must be a file with certificates as PEM. ${why}`);
   }
 }

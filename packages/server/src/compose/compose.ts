@@ -46,7 +46,7 @@ import { type CloudParts, composeCloud, composeGrants, createCloudLoops } from '
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
-import { composeSignIn } from './compose-sign-in.ts';
+import { composePeople, composeSignIn } from './compose-sign-in.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
 import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
@@ -172,7 +172,7 @@ export function composeApp(
   const { readMonotonicMs } = environment.clock;
   const settings = new LiveSettings(store, config, BACKUP_CHECKS);
   const access = composeAccess(store, config, environment);
-  const { accounts, singleSignOn } = access;
+  const { accounts, singleSignOn, people } = access;
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = { ...describeServer(options, environment), readUrl };
@@ -205,7 +205,7 @@ export function composeApp(
       ...keeping,
       ...events,
       webhooks: events.webhooks.deliveries,
-      singleSignOn,
+      ...{ singleSignOn, people },
       store,
       cloudLink,
       version,
@@ -233,8 +233,10 @@ export function composeApp(
 
 function composeAccess(store: Store, config: Config, { clock, passwordCost }: ServerEnvironment) {
   const { readMonotonicMs } = clock;
+  const people = composePeople(config);
   return {
-    accounts: createAccounts(store, { readMonotonicMs, passwordCost }),
+    people,
+    accounts: createAccounts(store, { readMonotonicMs, passwordCost, people }),
     singleSignOn: composeSignIn(store, config, clock),
     auth: describeAccess(config),
   };

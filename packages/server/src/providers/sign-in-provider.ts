@@ -29,6 +29,14 @@ export interface SignInProvider {
   probe(): Promise<void>;
 }
 
+/** Where the names and passwords of a company are checked. Every failure is a `ProviderFault`. */
+export interface Directory {
+  /** `null`: nobody has this name and this password. */
+  find(name: string, password: string): Promise<Person | null>;
+  /** Throws if nobody could be found now. */
+  probe(): Promise<void>;
+}
+
 /** The message says what the provider did, and what to do about it. */
 export class ProviderFault extends Error {
   /** `unavailable`: it may work later. `refused`: it does not vouch for anybody. */

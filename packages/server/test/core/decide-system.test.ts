@@ -31,6 +31,7 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
     address: '::1',
     session: { tokenHash: 't', role: 'viewer' },
     reason: null,
+    isBrowser: true,
     attempt: 'a',
   },
   use_token: { kind: 'use_token', tokenHash: 't' },

@@ -1,8 +1,8 @@
 import { findHidden } from '@berth/protocol/hidden-characters';
 
-/** What people of an OpenID provider are called here. No account has a ":" in its name. */
-export function nameOfPerson(name: string): string {
-  return `oidc:${name}`;
+/** What people of a provider or a directory are called here. No account has a ":" in its name. */
+export function nameOfPerson(from: 'oidc' | 'ldap', name: string): string {
+  return `${from}:${name}`;
 }
 
 /** Whether it is the name of somebody who has no account, and so no password, here. */

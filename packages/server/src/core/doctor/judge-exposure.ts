@@ -30,7 +30,7 @@ export function judgeExposure(facts: ExposureFacts): readonly Verdict[] {
       ...plainUrls.map((path) =>
         warn(
           `What is sent to "${path}" can be read on the network.`,
-          'Use an address with https:// or tls://.',
+          'Use an address with https://, tls:// or ldaps://.',
         ),
       ),
     ],

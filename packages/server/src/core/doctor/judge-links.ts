@@ -242,3 +242,10 @@ export function judgeProvider(name: string | null, fault: string | null): readon
   const well = name === null ? 'Only accounts of this server sign in' : `The provider ${name} answers`;
   return orWell([fault === null ? null : warn(away, advice)], well);
 }
+
+/** The same for the directory that checks names and passwords. */
+export function judgeDirectory(fault: string | null): readonly Verdict[] {
+  const away = `Nobody from the directory can sign in. ${fault}`;
+  const advice = 'Check auth.ldap.url and the network. Accounts of this server can sign in meanwhile.';
+  return orWell([fault === null ? null : warn(away, advice)], 'The directory answers');
+}

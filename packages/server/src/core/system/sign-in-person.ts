@@ -1,5 +1,5 @@
-import { unchanged } from '../decision.ts';
-import { HOUR_MS, plus } from '../nouns/instant.ts';
+import { type SystemChange, unchanged } from '../decision.ts';
+import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
 import { attemptKey } from '../nouns/notice-key.ts';
 import { refuse } from '../outcome.ts';
 import type { SignInPerson } from '../system-command.ts';
@@ -13,17 +13,14 @@ const KEPT_MS = HOUR_MS;
 /** The session has the role that the groups of the person give, until it ends. */
 export const signInPerson = {
   ...ON_SERVER,
-  needs: ({ attempt }) => ({ notice: attemptKey(attempt) }),
+  needs: ({ attempt }) => (attempt === null ? {} : { notice: attemptKey(attempt) }),
 
   decide(command, { notedValue, isSetUp }: Pick<SystemFacts, 'notedValue' | 'isSetUp'>, now) {
-    const { account, subject, address, session, attempt } = command;
+    const { account, subject, address, session, isBrowser, attempt } = command;
     const by = { name: account, address };
-    const isUsed = notedValue !== null;
+    const isUsed = attempt !== null && notedValue !== null;
     const reason = isUsed ? 'It was used before.' : command.reason;
-    const used = [
-      { kind: 'forget_attempts', usedBy: plus(now, -KEPT_MS) },
-      { kind: 'put_notice', key: attemptKey(attempt), value: now },
-    ] as const;
+    const used = attempt === null ? [] : useUp(attempt, now);
     if (isUsed || session === null) {
       const again = 'This sign-in was used before. Begin again with the button on the page.';
       return {
@@ -33,6 +30,7 @@ export const signInPerson = {
       };
     }
     const { tokenHash, role } = session;
+    const kind = isBrowser ? 'session' : 'auth';
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
@@ -42,10 +40,17 @@ export const signInPerson = {
         {
           kind: 'put_token',
           tokenHash,
-          token: { ...tokenOf(tokenHash, now), kind: 'session', account, role },
+          token: { ...tokenOf(tokenHash, now), kind, account, role },
         },
       ],
       events: [{ kind: 'signed_in', account, role, ...(subject === null ? {} : { subject }), by }],
     };
   },
 } satisfies SystemModule<SignInPerson>;
+
+function useUp(attempt: string, now: Instant): readonly SystemChange[] {
+  return [
+    { kind: 'forget_attempts', usedBy: plus(now, -KEPT_MS) },
+    { kind: 'put_notice', key: attemptKey(attempt), value: now },
+  ];
+}

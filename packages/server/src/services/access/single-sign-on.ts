@@ -3,7 +3,7 @@ import { quote } from '@berth/protocol/quote';
 import { RequestError } from '@berth/protocol/request-error';
 import { isReadableName, nameOfPerson } from '../../core/access/person.ts';
 import type { Role } from '../../core/access/role.ts';
-import { type GroupRoles, roleOfGroups } from '../../core/access/role-of-groups.ts';
+import { type GroupRoles, roleOfGroups, sayNoRole } from '../../core/access/role-of-groups.ts';
 import { MINUTE_MS, SECOND_MS } from '../../core/nouns/instant.ts';
 import { attemptKey } from '../../core/nouns/notice-key.ts';
 import {
@@ -133,7 +133,7 @@ async function identify(
 
 async function admit(store: Store, { subject, name, role, fault }: Found, attempt: string, address: string) {
   const token = makeToken();
-  const account = nameOfPerson(name);
+  const account = nameOfPerson('oidc', name);
   const outcome = await store.execute({
     kind: 'sign_in_person',
     account,
@@ -141,6 +141,7 @@ async function admit(store: Store, { subject, name, role, fault }: Found, attemp
     address,
     session: role === null ? null : { tokenHash: hashToken(token), role },
     reason: fault,
+    isBrowser: true,
     attempt: hashToken(attempt),
   });
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
@@ -173,29 +174,19 @@ function judge({ subject, name: own, groups }: Person, { roles, groupsClaim }: S
     return { ...NOBODY, fault: 'The provider sent a name that cannot be read. Nobody was signed in.' };
   }
   const role = roleOfGroups(groups ?? [], roles);
-  const fault = role === null ? sayNoRole(name, groups, groupsClaim) : null;
+  if (role !== null) return { subject, name, role, fault: null };
+  const fault = groups === null ? sayNoClaim(name, groupsClaim) : sayNoRole(name, groups, 'auth.oidc');
   return { subject, name, role, fault };
 }
 
-/** How many groups a refusal names: enough to see what they look like. */
-const SHOWN_GROUPS = 5;
-
-function sayNoRole(name: string, groups: Person['groups'], claim: string): string {
-  if (groups === null) {
-    return (
-      `The provider does not say in which groups ${quote(name)} is: it sends no claim ${quote(claim)}. An ` +
-      'administrator can make it do so, or name another claim in the setting "auth.oidc.groupsClaim".'
-    );
-  }
-  const more = groups.length > SHOWN_GROUPS ? ` and ${groups.length - SHOWN_GROUPS} more` : '';
-  const shown = groups.length === 0 ? 'none' : groups.slice(0, SHOWN_GROUPS).map(quote).join(', ') + more;
+function sayNoClaim(name: string, claim: string): string {
   return (
-    `${quote(name)} has no role here. Their groups are: ${shown}. An administrator can add one of them to ` +
-    'the setting "auth.oidc.admins", "auth.oidc.operators" or "auth.oidc.viewers".'
+    `The provider does not say in which groups ${quote(name)} is: it sends no claim ${quote(claim)}. An ` +
+    'administrator can make it do so, or name another claim in the setting "auth.oidc.groupsClaim".'
   );
 }
 
-function unavailable({ message }: ProviderFault): RequestError {
+export function unavailable({ message }: ProviderFault): RequestError {
   return new RequestError(
     'sign_in_unavailable',
     `${message} Try again later, or sign in with an account of this server.`,

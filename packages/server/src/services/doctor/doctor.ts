@@ -9,6 +9,7 @@ import { judgeGrants } from '../../core/doctor/judge-grants.ts';
 import {
   judgeCloud,
   judgeDatabase,
+  judgeDirectory,
   judgeForwarding,
   judgeProvider,
   judgeVersions,
@@ -19,6 +20,7 @@ import { judgeClock, judgeDiskHealth, judgeFiles, judgeRules } from '../../core/
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import { CHECK_FILE } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
+import type { DirectoryPeople } from '../access/directory-people.ts';
 import type { SingleSignOn } from '../access/single-sign-on.ts';
 import type { Backups } from '../backups/backups.ts';
 import { findDiskSpace } from '../backups/disk-space.ts';
@@ -56,6 +58,7 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
   readonly eventsFile: Pick<Deliveries, 'describe'>;
   readonly backups: Pick<Backups, 'describe'>;
   readonly singleSignOn: Pick<SingleSignOn, 'name' | 'findFault'>;
+  readonly people: Pick<DirectoryPeople, 'findFault'> | null;
   readonly findUncertified: FindUncertified;
 }
 
@@ -177,7 +180,10 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
         'syslog.url': await parts.syslog.describe(),
         'eventsFile.path': await parts.eventsFile.describe(),
       }),
-    provider: async () => judgeProvider(parts.singleSignOn.name, await parts.singleSignOn.findFault()),
+    provider: async () => [
+      ...judgeProvider(parts.singleSignOn.name, await parts.singleSignOn.findFault()),
+      ...(parts.people === null ? [] : judgeDirectory(await parts.people.findFault())),
+    ],
   } satisfies Partial<Record<Check, Examination>>;
 }
 

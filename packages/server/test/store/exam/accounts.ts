@@ -28,6 +28,7 @@ const signInPerson = (attempt: string, role: 'admin' | 'operator' | 'viewer' | n
     address: '::1',
     session: role === null ? null : { tokenHash: `t${attempt}`, role },
     reason: role === null ? 'no role' : null,
+    isBrowser: true,
     attempt,
   }) as const;
 

@@ -22,6 +22,14 @@ interface SessionServices {
   readonly listRoutes: () => readonly Route[];
 }
 
+/** With a name and a password. */
+export const SIGN_IN_ERRORS = [
+  'unauthorized',
+  'sign_in_refused',
+  'sign_in_unavailable',
+  'too_many_requests',
+] as const;
+
 /** Signs browsers in and out. Programs use `/auth` and a token instead. */
 export function sessionRoutes(services: SessionServices): readonly Route[] {
   const { accounts, singleSignOn, auth, facts, settings } = services;
@@ -45,7 +53,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       access: 'public',
       takesPassword: true,
       summary: 'Sign in a browser; the session is a cookie that expires after twelve hours',
-      errors: ['unauthorized', 'csrf_rejected', 'too_many_requests', 'missing_parameters'],
+      errors: [...SIGN_IN_ERRORS, 'csrf_rejected', 'missing_parameters'],
       handle: async ({ request, peer, body }, send) => {
         requireSameOrigin(request, peer);
         if (body.name === undefined || body.password === undefined) {
@@ -54,8 +62,10 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
         const credentials = { name: body.name, password: body.password, address: peer.address };
         const token = await accounts.signIn({ ...credentials, isBrowser: true, signal: request.signal });
         if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
-        await endReplaced(readSessionToken(request, peer, auth), credentials, accounts);
-        const reply = send({ name: body.name, csrf_token: csrfTokenOf(token) });
+        const name = (await accounts.tokens.find(token, { isUse: false }))?.name ?? body.name;
+        const by = { name, address: peer.address };
+        await endReplaced(readSessionToken(request, peer, auth), by, accounts);
+        const reply = send({ name, csrf_token: csrfTokenOf(token) });
         return { ...reply, headers: { 'Set-Cookie': cookie('session', token, peer) } };
       },
     },
@@ -91,7 +101,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
 
 /** Whether there is a session at the OpenID provider, too. */
 function isOfProvider({ holder }: Caller): boolean {
-  return holder?.account?.startsWith(nameOfPerson('')) === true;
+  return holder?.account?.startsWith(nameOfPerson('oidc', '')) === true;
 }
 
 /** By method and path, as in the API document. */
