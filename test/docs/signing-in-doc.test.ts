@@ -23,7 +23,8 @@ test('docs/signing-in.md has settings with which people can sign in', (t) => {
     const { oidc, ldap } = config.auth;
     assert.ok(oidc.admins.length + ldap.admins.length > 0, text);
     const people = composePeople(config) === null ? null : ldap.url;
-    return composeSignIn({} as Store, config, systemClock).name ?? people;
+    const store = {} as Store;
+    return composeSignIn(store, config, systemClock, store).name ?? people;
   });
   const directories = ['ldaps://ldap.example.com', 'ldaps://dc.example.com'];
   assert.deepEqual(names, ['Keycloak', 'Microsoft', 'Okta', 'Google', ...directories]);

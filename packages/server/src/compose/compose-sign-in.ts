@@ -8,6 +8,7 @@ import { createOpenIdProvider } from '../providers/openid-provider.ts';
 import type { SignInProvider } from '../providers/sign-in-provider.ts';
 import { createDirectoryPeople, type DirectoryPeople } from '../services/access/directory-people.ts';
 import { createSingleSignOn, type SingleSignOn } from '../services/access/single-sign-on.ts';
+import type { Tokens } from '../services/access/tokens.ts';
 import type { Clock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 
@@ -16,13 +17,19 @@ type ProviderSettings = Config['auth']['oidc'];
 const TIMEOUT_SECONDS = 10;
 
 /** Signing in with the provider of the settings, if they have one. */
-export function composeSignIn(store: Store, { auth }: Config, clock: Clock): SingleSignOn {
+export function composeSignIn(
+  store: Store,
+  { auth }: Config,
+  clock: Clock,
+  { execute }: Pick<Tokens, 'execute'>,
+): SingleSignOn {
   const { issuer, name, groupsClaim, admins, operators, viewers } = auth.oidc;
   return createSingleSignOn(store, {
     provider: issuer === '' ? null : openProvider(auth.oidc, clock),
     name: name || (URL.parse(issuer)?.host ?? ''),
     groupsClaim,
     roles: { admins, operators, viewers },
+    execute,
     readWall: clock.readWall,
     readMonotonicMs: clock.readMonotonicMs,
   });

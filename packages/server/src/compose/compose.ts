@@ -234,10 +234,11 @@ export function composeApp(
 function composeAccess(store: Store, config: Config, { clock, passwordCost }: ServerEnvironment) {
   const { readMonotonicMs } = clock;
   const people = composePeople(config);
+  const accounts = createAccounts(store, { readMonotonicMs, passwordCost, people });
   return {
     people,
-    accounts: createAccounts(store, { readMonotonicMs, passwordCost, people }),
-    singleSignOn: composeSignIn(store, config, clock),
+    accounts,
+    singleSignOn: composeSignIn(store, config, clock, accounts.tokens),
     auth: describeAccess(config),
   };
 }

@@ -101,7 +101,7 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
       const { checkedHash, person } = await judge(request, judging, people);
       if (person === null || people === null) return signIn(store, request, checkedHash);
       const { address, isBrowser = false } = request;
-      return people.admit(store, person, { address, isBrowser });
+      return people.admit(person, { address, isBrowser }, execute);
     },
     isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
     list: () => store.read({ kind: 'list_accounts' }),

@@ -2,16 +2,15 @@ import { RequestError } from '@berth/protocol/request-error';
 import { isReadableName, nameOfPerson } from '../../core/access/person.ts';
 import { type GroupRoles, normalizeDn, roleOfGroups, sayNoRole } from '../../core/access/role-of-groups.ts';
 import { type Directory, type Person, ProviderFault } from '../../providers/sign-in-provider.ts';
-import type { Store } from '../../store/store.ts';
 import { unavailable } from './single-sign-on.ts';
-import { hashToken, makeToken } from './tokens.ts';
+import { hashToken, makeToken, type Tokens } from './tokens.ts';
 
 /** People who have no account, and whose passwords the directory of the company checks. */
 export interface DirectoryPeople {
   /** `null`: nobody there has this name and this password. */
   find(name: string, password: string): Promise<Person | null>;
   /** Returns a new token. */
-  admit(store: Store, person: Person, from: Arrival): Promise<string>;
+  admit(person: Person, from: Arrival, execute: Tokens['execute']): Promise<string>;
   /** What is wrong with the directory; `null`: nothing. */
   findFault(): Promise<string | null>;
 }
@@ -35,12 +34,12 @@ export function createDirectoryPeople(directory: Directory, roles: GroupRoles): 
         throw error instanceof ProviderFault ? unavailable(error) : error;
       }
     },
-    async admit(store, { subject, name: own, groups }, { address, isBrowser }) {
+    async admit({ subject, name: own, groups }, { address, isBrowser }, execute) {
       const name = [own, subject].find(isReadableName) ?? '?';
       const role = roleOfGroups((groups ?? []).map(normalizeDn), normal);
       const reason = role === null ? sayNoRole(name, groups ?? [], 'auth.ldap') : null;
       const token = makeToken();
-      await store.execute({
+      await execute({
         kind: 'sign_in_person',
         account: nameOfPerson('ldap', name),
         subject,

@@ -15,7 +15,7 @@ import {
 import type { Clock } from '../../store/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { createSignInThrottle } from './sign-in-throttle.ts';
-import { hashToken, makeToken } from './tokens.ts';
+import { hashToken, makeToken, type Tokens } from './tokens.ts';
 
 interface SingleSignOnOptions extends Pick<Clock, 'readWall' | 'readMonotonicMs'> {
   /** `null`: only accounts of this server sign in. */
@@ -24,6 +24,8 @@ interface SingleSignOnOptions extends Pick<Clock, 'readWall' | 'readMonotonicMs'
   readonly name: string;
   readonly groupsClaim: string;
   readonly roles: GroupRoles;
+  /** An administrator who signs in may end the tokens of others. */
+  readonly execute: Tokens['execute'];
 }
 
 interface Return {
@@ -78,7 +80,7 @@ export function createSingleSignOn(store: Store, options: SingleSignOnOptions): 
       const used = await store.read({ kind: 'find_notice', key: attemptKey(hashToken(attempt)) });
       const found = used === null ? await identify(asked, attempt, back, options) : NOBODY;
       isRight = found.role !== null;
-      return await admit(store, found, attempt, back.address);
+      return await admit(options, found, attempt, back.address);
     } finally {
       guess.end(isRight);
     }
@@ -131,10 +133,15 @@ async function identify(
   }
 }
 
-async function admit(store: Store, { subject, name, role, fault }: Found, attempt: string, address: string) {
+async function admit(
+  { execute }: Pick<SingleSignOnOptions, 'execute'>,
+  { subject, name, role, fault }: Found,
+  attempt: string,
+  address: string,
+) {
   const token = makeToken();
   const account = nameOfPerson('oidc', name);
-  const outcome = await store.execute({
+  const outcome = await execute({
     kind: 'sign_in_person',
     account,
     subject,

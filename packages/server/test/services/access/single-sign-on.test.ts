@@ -18,7 +18,7 @@ async function openServers(t: Parameters<typeof openTestStore>[0]) {
     BERTH_AUTH_OIDC_VIEWERS: 'staff',
   };
   const { config } = loadConfig({ flags: {}, env, file: null });
-  const start = () => composeSignIn(store, config, clock);
+  const start = () => composeSignIn(store, config, clock, store);
   const begin = async (server: ReturnType<typeof start>) => {
     const { url, attempt } = await server.begin(PAGE);
     provider.meet(url);

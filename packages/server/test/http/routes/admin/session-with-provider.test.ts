@@ -62,6 +62,7 @@ describe('with a real provider, a person', () => {
     const { app, signIn, who } = await open(t);
     const early = await signIn('ann');
     assert.equal(await app.accounts.isBeingSetUp(), true);
+    assert.equal((await who(early.session)).status, 200);
     const { session } = await signIn('bob');
     assert.equal((await who(session)).body.role, 'admin');
     assert.equal(await app.accounts.isBeingSetUp(), false);
