@@ -225,7 +225,7 @@ describe('names', () => {
     ['is missing', undefined, 'oidc:id-of-ann'],
     ['is no text', 42, 'oidc:id-of-ann'],
     ['is empty', '', 'oidc:id-of-ann'],
-    ['is too long', 'x'.repeat(201), 'oidc:id-of-ann'],
+    ['is too long', 'x'.repeat(256), 'oidc:id-of-ann'],
     ['hides something', 'ann\u202Enimda', 'oidc:id-of-ann'],
     ['has several lines', 'ann\nadmin', 'oidc:id-of-ann'],
     ['imitates an account', 'admin', 'oidc:admin'],
@@ -237,6 +237,14 @@ describe('names', () => {
       assert.equal((await who(session)).body.name, expected);
     });
   }
+
+  test('an id is recorded so that it can be read', async (t) => {
+    const { app, signIn } = await open(t);
+    await signIn({ claims: { sub: `a\u202Eb${'x'.repeat(100_000)}` } });
+    const [event] = await readEvents(app.store);
+    assert.ok(event?.kind === 'signed_in' && event.account === 'oidc:ann');
+    assert.match(event.subject ?? '', /^a\\u\{202e\}bx{245}$/);
+  });
 
   test('nobody is signed in whose id cannot be read either', async (t) => {
     const { signIn } = await open(t);

@@ -1,5 +1,5 @@
 import { RequestError } from '@berth/protocol/request-error';
-import { isReadableName, nameOfPerson } from '../../core/access/person.ts';
+import { isReadableName, nameOfPerson, recordedId } from '../../core/access/person.ts';
 import { type GroupRoles, normalizeDn, roleOfGroups, sayNoRole } from '../../core/access/role-of-groups.ts';
 import { type Directory, type Person, ProviderFault } from '../../providers/sign-in-provider.ts';
 import { unavailable } from './single-sign-on.ts';
@@ -42,7 +42,7 @@ export function createDirectoryPeople(directory: Directory, roles: GroupRoles): 
       await execute({
         kind: 'sign_in_person',
         account: nameOfPerson('ldap', name),
-        subject,
+        subject: recordedId(subject),
         address,
         session: role === null ? null : { tokenHash: hashToken(token), role },
         reason,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { quote } from '@berth/protocol/quote';
 import { RequestError } from '@berth/protocol/request-error';
-import { isReadableName, nameOfPerson } from '../../core/access/person.ts';
+import { isReadableName, nameOfPerson, recordedId } from '../../core/access/person.ts';
 import type { Role } from '../../core/access/role.ts';
 import { type GroupRoles, roleOfGroups, sayNoRole } from '../../core/access/role-of-groups.ts';
 import { MINUTE_MS, SECOND_MS } from '../../core/nouns/instant.ts';
@@ -181,9 +181,9 @@ function judge({ subject, name: own, groups }: Person, { roles, groupsClaim }: S
     return { ...NOBODY, fault: 'The provider sent a name that cannot be read. Nobody was signed in.' };
   }
   const role = roleOfGroups(groups ?? [], roles);
-  if (role !== null) return { subject, name, role, fault: null };
+  if (role !== null) return { subject: recordedId(subject), name, role, fault: null };
   const fault = groups === null ? sayNoClaim(name, groupsClaim) : sayNoRole(name, groups, 'auth.oidc');
-  return { subject, name, role, fault };
+  return { subject: recordedId(subject), name, role, fault };
 }
 
 function sayNoClaim(name: string, claim: string): string {

@@ -39,10 +39,10 @@ test('names in a directory are the same in any case, with any blanks between the
 });
 
 test('names are readable, or they are not shown', () => {
-  for (const name of ['ann', 'Änne Müller', 'ann@example.com', '安', 'x'.repeat(200)]) {
+  for (const name of ['ann', 'Änne Müller', 'ann@example.com', '安', 'x'.repeat(255)]) {
     assert.equal(isReadableName(name), true, name);
   }
-  for (const name of ['', ' ann', 'ann ', 'a\nb', 'a\u202eb', 'a\u0000', '\ud800', 'x'.repeat(201)]) {
+  for (const name of ['', ' ann', 'ann ', 'a\nb', 'a\u202eb', 'a\u0000', '\ud800', 'x'.repeat(256)]) {
     assert.equal(isReadableName(name), false, JSON.stringify(name));
   }
 });
