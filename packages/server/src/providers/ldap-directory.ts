@@ -43,6 +43,7 @@ export function createLdapDirectory(options: LdapOptions): Directory {
 
 /** Does everything on one connection, within the time limit. */
 async function ask<T>(options: LdapOptions, work: (client: Client) => Promise<T>): Promise<T> {
+  await requireFilters(options);
   const { client, close } = await open(options);
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error('timeout')), options.timeoutMs);
@@ -55,6 +56,20 @@ async function ask<T>(options: LdapOptions, work: (client: Client) => Promise<T>
     clearTimeout(timer);
     done.catch(() => {});
     close();
+  }
+}
+
+/** Only the library knows which filters it can read. */
+async function requireFilters({ filter, groupFilter }: LdapOptions): Promise<void> {
+  const { FilterParser } = await import('ldapts');
+  const filled = { filter: fill(filter, 'name', 'x'), groupFilter: fill(groupFilter, 'dn', 'x') };
+  for (const [setting, text] of Object.entries(filled)) {
+    try {
+      FilterParser.parseString(text);
+    } catch (error) {
+      const message = `"auth.ldap.${setting}" is not an LDAP filter. Correct it: it must be like (uid={name}).`;
+      throw new ProviderFault('unavailable', message, error);
+    }
   }
 }
 
@@ -96,7 +111,8 @@ async function open({ url, ca, timeoutMs }: LdapOptions) {
   });
   const close = () => {
     void client.unbind().catch(() => {});
-    for (const socket of sockets) socket.destroy();
+    // TLS before what is below it: the other way round, Node crashes if the handshake has just ended.
+    for (const socket of sockets.toReversed()) socket.destroy();
   };
   return { client, close };
 }
@@ -107,8 +123,21 @@ function namesOf(url: string, ca: string | null) {
   return { host, ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === null ? {} : { ca }) };
 }
 
+/**
+ * Whoever is in between can send the beginning of a message right behind the answer to StartTLS. The library
+ * would keep it, and read it together with what comes over TLS. It does not show what it has kept, so this
+ * looks into its private parts; a test fails if they are called otherwise one day.
+ */
 async function secure(client: Client, { url, startTls, ca }: LdapOptions): Promise<void> {
-  if (url.startsWith('ldap:') && startTls) await client.startTLS(namesOf(url, ca));
+  if (!url.startsWith('ldap:') || !startTls) return;
+  await client.startTLS(namesOf(url, ca));
+  const { messageParser } = client as unknown as { readonly messageParser: { readonly buffer?: unknown } };
+  if (messageParser.buffer === undefined) return;
+  throw new ProviderFault(
+    'unavailable',
+    'Something was sent without TLS after the directory had agreed to it: somebody may be tampering with ' +
+      'the connection. Use an address with ldaps:// in "auth.ldap.url".',
+  );
 }
 
 async function bindOwn(client: Client, { bindDn, bindPassword }: LdapOptions): Promise<void> {

@@ -177,6 +177,12 @@ describe('a directory that cannot be asked', () => {
       /does not accept "auth\.ldap\.bindDn"/,
     ],
     ['because there is no such place', { BASE: 'dc=nowhere' }, /it says LDAP error 32/],
+    ['because its filter is none', { FILTER: '(uid {name})' }, /"auth\.ldap\.filter" is not an LDAP filter/],
+    [
+      'because its filter of groups is none',
+      { GROUP_FILTER: '(member {dn})' },
+      /"auth\.ldap\.groupFilter" is/,
+    ],
     ['because nobody is there', { URL: 'ldap://127.0.0.1:1' }, /cannot be asked \(ECONNREFUSED\)/],
   ] as const) {
     testWith(`${how} is told of`, async (t, slapd) => {
@@ -229,6 +235,39 @@ describe('a directory that cannot be asked', () => {
     assert.doesNotMatch(Buffer.concat(seen).toString('latin1'), /password of/);
   });
 });
+
+describe('somebody between the server and the directory', () => {
+  testWith('who adds to the answer about TLS is not believed', async (t, slapd) => {
+    const url = await pass(t, slapd.plain, (answer, n) =>
+      n === 1 ? Buffer.concat([answer, FORGED]) : answer,
+    );
+    const { signIn } = await openSite(t, slapd, { URL: url });
+    const { answer } = await signIn('ann');
+    assert.deepEqual([answer.status, answer.body.code], [503, 'sign_in_unavailable']);
+    assert.match(String(answer.body.message), /Something was sent without TLS/);
+  });
+});
+
+/** "Your bind has succeeded", with the 14 bytes of the real answer to it as its last text. */
+const FORGED = Buffer.from('301a02010261150a01000400040e', 'hex');
+
+/** Somebody in between, who changes answers: each is numbered, from 1. */
+async function pass(t: TestContext, to: string, change: (answer: Buffer, n: number) => Buffer) {
+  const server = createServer((socket) => {
+    const there = connect({ host: '127.0.0.1', port: Number(new URL(to).port) });
+    let n = 0;
+    socket.pipe(there);
+    there.on('data', (bytes: Buffer) => {
+      n += 1;
+      socket.write(change(bytes, n));
+    });
+    socket.on('close', () => there.destroy());
+    for (const end of [socket, there]) end.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return `ldap://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** Another address for the directory. */
 async function forward(t: TestContext, from: string, to: string): Promise<void> {
