@@ -28,10 +28,10 @@ interface LdapOptions {
 /** A directory over LDAP. Referrals to other servers are not followed. */
 export function createLdapDirectory(options: LdapOptions): Directory {
   return {
-    find: async (name, password) => {
+    find: async (name, password, signal) => {
       // A directory takes a bind without a password for one of nobody, and accepts it.
       if (name === '' || password === '') return null;
-      return ask(options, (client) => find(client, name, password, options));
+      return ask(options, (client) => find(client, name, password, options), signal);
     },
     probe: () =>
       ask(options, async (client) => {
@@ -42,11 +42,18 @@ export function createLdapDirectory(options: LdapOptions): Directory {
 }
 
 /** Does everything on one connection, within the time limit. */
-async function ask<T>(options: LdapOptions, work: (client: Client) => Promise<T>): Promise<T> {
+async function ask<T>(
+  options: LdapOptions,
+  work: (client: Client) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   await requireFilters(options);
   const { client, close } = await open(options);
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error('timeout')), options.timeoutMs);
+  const leave = () => late.reject(new Error('nobody waits any more'));
+  signal?.addEventListener('abort', leave);
+  if (signal?.aborted === true) leave();
   const done = secure(client, options).then(() => work(client));
   try {
     return await Promise.race([done, late.promise]);
@@ -54,6 +61,7 @@ async function ask<T>(options: LdapOptions, work: (client: Client) => Promise<T>
     throw error instanceof ProviderFault ? error : explain(error, options);
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', leave);
     done.catch(() => {});
     close();
   }

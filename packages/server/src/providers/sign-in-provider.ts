@@ -31,8 +31,8 @@ export interface SignInProvider {
 
 /** Where the names and passwords of a company are checked. Every failure is a `ProviderFault`. */
 export interface Directory {
-  /** `null`: nobody has this name and this password. */
-  find(name: string, password: string): Promise<Person | null>;
+  /** `null`: nobody has this name and this password. `signal`: nobody waits for the answer any more. */
+  find(name: string, password: string, signal?: AbortSignal): Promise<Person | null>;
   /** Throws if nobody could be found now. */
   probe(): Promise<void>;
 }

@@ -221,6 +221,16 @@ describe('a directory that cannot be asked', () => {
       await assert.rejects(directory.find('ann', 'x'), expected);
       await assert.rejects(directory.probe(), expected);
     }
+    const patient = createLdapDirectory({
+      url: `ldap://${host}`,
+      ...people,
+      ...groups,
+      ...how,
+      timeoutMs: 1e6,
+    });
+    const nobodyWaits = { message: `The directory ${host} cannot be asked (no reason).` };
+    await assert.rejects(patient.find('ann', 'x', AbortSignal.abort()), nobodyWaits);
+    await assert.rejects(patient.find('ann', 'x', AbortSignal.timeout(50)), nobodyWaits);
     await pollUntil('the end of all connections', () => sockets.every((one) => one.closed) || undefined);
   });
 

@@ -10,6 +10,11 @@ export function isPerson(account: string): boolean {
   return account.includes(':');
 }
 
+/** A name as directories compare names: many ways to write it find the same person. */
+export function foldName(name: string): string {
+  return name.normalize('NFKC').trim().replace(/\s+/g, ' ').toLowerCase();
+}
+
 /** No id of an OpenID provider is longer. */
 const MAX_LENGTH = 255;
 

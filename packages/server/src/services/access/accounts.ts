@@ -1,4 +1,5 @@
 import { RequestError } from '@berth/protocol/request-error';
+import { foldName } from '../../core/access/person.ts';
 import type { Role } from '../../core/access/role.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Refused } from '../../core/outcome.ts';
@@ -172,18 +173,32 @@ async function judge(
   { store, throttle, cost }: Judging,
   people: DirectoryPeople | null,
 ): Promise<Judgement> {
-  const attempt = throttle.begin(name, address);
+  const attempt = throttle.begin(name, address, people === null ? null : foldName(name));
   let isRight: boolean | null = null;
   try {
     const hash = (await store.read({ kind: 'find_account', name }))?.passwordHash ?? null;
     const isOwn = await checkPassword(password, hash, address, signal, cost);
-    const person = isOwn || hash !== null ? null : ((await people?.find(name, password)) ?? null);
+    let person: Person | null = null;
+    if (people !== null && hash === null && !(await hasAccount(store, name))) {
+      attempt.askDirectory();
+      // Whoever leaves before the answer has made the directory count a guess all the same.
+      person = await people.find(name, password, signal).catch((error) => {
+        if (signal?.aborted === true) isRight = false;
+        throw error;
+      });
+    }
     isRight = isOwn || person !== null;
     return { checkedHash: isOwn ? hash : null, person };
   } finally {
     // A request rejected by the queue or the disk was not a guess.
     attempt.end(isRight ?? 'unknown');
   }
+}
+
+/** Whether an account has the name, in whatever way a directory might read it. */
+async function hasAccount(store: Store, name: string): Promise<boolean> {
+  const folded = foldName(name);
+  return (await store.read({ kind: 'list_accounts' })).some((account) => foldName(account.name) === folded);
 }
 
 async function choosePassword(given: string | null, account: string, hash: Hash) {

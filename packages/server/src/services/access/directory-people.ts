@@ -8,7 +8,7 @@ import { hashToken, makeToken, type Tokens } from './tokens.ts';
 /** People who have no account, and whose passwords the directory of the company checks. */
 export interface DirectoryPeople {
   /** `null`: nobody there has this name and this password. */
-  find(name: string, password: string): Promise<Person | null>;
+  find(name: string, password: string, signal?: AbortSignal): Promise<Person | null>;
   /** Returns a new token. */
   admit(person: Person, from: Arrival, execute: Tokens['execute']): Promise<string>;
   /** What is wrong with the directory; `null`: nothing. */
@@ -27,9 +27,9 @@ export function createDirectoryPeople(directory: Directory, roles: GroupRoles): 
     viewers: roles.viewers.map(normalizeDn),
   };
   return {
-    async find(name, password) {
+    async find(name, password, signal) {
       try {
-        return await directory.find(name, password);
+        return await directory.find(name, password, signal);
       } catch (error) {
         throw error instanceof ProviderFault ? unavailable(error) : error;
       }
