@@ -33,12 +33,55 @@ export function sayNoRole(name: string, groups: readonly string[], section: stri
   );
 }
 
-/** A name in a directory, of which letter case and blanks between its parts mean nothing. */
+/**
+ * A name in a directory (RFC 4514), in a form that is equal for equal names. Letter case means nothing, nor do
+ * blanks around its parts, the number of blanks within one, and the way in which a character is escaped.
+ */
 export function normalizeDn(name: string): string {
-  const trimEach = (text: string, sign: string) =>
-    text
-      .split(sign)
-      .map((part) => part.trim())
-      .join(sign);
-  return trimEach(trimEach(name.toLowerCase(), '='), ',');
+  // Each is a character, or one with a backslash, which separates nothing.
+  const signs = decodeEscapes(name).toLowerCase().match(/\\?./gsu) ?? [];
+  const normalizePart = (part: readonly string[]) => split(part, '+').map(normalizeValue).sort().join('+');
+  return split(signs, ',').map(normalizePart).join(',');
+}
+
+/** Leaves a backslash only where it matters, and before bytes that are no text. */
+function decodeEscapes(name: string): string {
+  return name.replace(/(?:\\[\da-f]{2})+|\\./gisu, (escaped) => {
+    const text = /^\\[\da-f]{2}/i.test(escaped) ? decodeBytes(escaped) : escaped.slice(1);
+    return text === null ? escaped : text.replace(/[\\,+ ]/g, '\\$&');
+  });
+}
+
+function decodeBytes(escaped: string): string | null {
+  try {
+    return decodeURIComponent(escaped.replaceAll('\\', '%'));
+  } catch {
+    return null;
+  }
+}
+
+/** Only the first "=" separates: a value may contain more. */
+function normalizeValue(signs: readonly string[]): string {
+  const at = signs.indexOf('=') + 1;
+  const type = trim(signs.slice(0, Math.max(0, at - 1)));
+  return `${type.join('')}=${collapse(trim(signs.slice(at)))}`;
+}
+
+function trim(signs: readonly string[]): readonly string[] {
+  const isSign = (sign: string) => sign !== ' ';
+  return signs.slice(signs.findIndex(isSign), signs.findLastIndex(isSign) + 1);
+}
+
+function collapse(signs: readonly string[]): string {
+  const plain = signs.map((sign) => (sign === '\\ ' ? ' ' : sign));
+  return plain.filter((sign, n) => sign !== ' ' || plain[n - 1] !== ' ').join('');
+}
+
+function split(signs: readonly string[], separator: string): readonly (readonly string[])[] {
+  const parts: string[][] = [[]];
+  for (const sign of signs) {
+    if (sign === separator) parts.push([]);
+    else parts.at(-1)?.push(sign);
+  }
+  return parts;
 }

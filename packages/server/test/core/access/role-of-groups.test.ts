@@ -38,6 +38,49 @@ test('names in a directory are the same in any case, with any blanks between the
   assert.notEqual(normalizeDn('cn=a b'), normalizeDn('cn=ab'));
 });
 
+test('names in a directory are the same however their characters are escaped', () => {
+  for (const [one, other] of [
+    ['cn=a\\,b,dc=x', 'CN=A\\2Cb, dc=x'],
+    ['cn=a\\+b', 'cn=a\\2bb'],
+    ['cn=a\\=b', 'cn=a=b'],
+    ['cn=\\C3\\84nne', 'cn=änne'],
+    ['cn=\\41nn', 'cn=ann'],
+    ['cn=a\\\\b', 'cn=a\\5cb'],
+    ['cn=a \\  b', 'cn=a b'],
+    ['cn=\\ a', 'cn= \\20a'],
+    ['cn=a+uid=b,dc=x', 'UID=b + CN=a , dc=x'],
+    ['cn=\\"a\\"', 'cn=\\22a\\22'],
+  ] as const) {
+    assert.equal(normalizeDn(one), normalizeDn(other), `${one} and ${other}`);
+  }
+});
+
+test('names in a directory differ if a character that separates is escaped in one of them', () => {
+  for (const [one, other] of [
+    ['cn=a\\,dc=x', 'cn=a,dc=x'],
+    ['cn=a\\2cdc=x', 'cn=a,dc=x'],
+    ['cn=a\\+uid=b', 'cn=a+uid=b'],
+    ['cn=a\\\\,dc=x', 'cn=a\\,dc=x'],
+    ['cn=a\\ ,dc=x', 'cn=a,dc=x'],
+    ['cn=a\\5c,dc=x', 'cn=a\\,dc=x'],
+    ['cn=a\\\\2c', 'cn=a\\2c'],
+    ['cn=\\ff', 'cn=\\fe'],
+    ['cn=\\ff', 'cn=ff'],
+    ['cn=a = b', 'cn=a=b'],
+    ['cn=a', 'a'],
+    ['cn=', ''],
+  ] as const) {
+    assert.notEqual(normalizeDn(one), normalizeDn(other), `${one} and ${other}`);
+  }
+});
+
+test('a name in a directory may be very long, and anything at all', () => {
+  assert.equal(normalizeDn('cn=a,'.repeat(20_000)).length, 100_001);
+  for (const name of ['', ' ', '\\', '=', ',', '+', '\\,', '\\\\', '==', 'a\\', '\ud800']) {
+    assert.equal(typeof normalizeDn(name), 'string', name);
+  }
+});
+
 test('names are readable, or they are not shown', () => {
   for (const name of ['ann', 'Änne Müller', 'ann@example.com', '安', 'x'.repeat(255)]) {
     assert.equal(isReadableName(name), true, name);
