@@ -156,13 +156,19 @@ async function bindOwn(client: Client, { bindDn, bindPassword }: LdapOptions): P
   );
 }
 
-/** Whatever a directory has against a person: a wrong password, a locked account, one that has expired. */
+/**
+ * What a directory has against a person (RFC 4511): a constraint (19), no such entry (32), no password (48), a
+ * wrong one (49), no right to sign in (50), or an account that is locked or has expired (53). All else, such
+ * as a directory that is busy (51), says nothing about the password.
+ */
+const AGAINST_PERSON: ReadonlySet<unknown> = new Set([19, 32, 48, 49, 50, 53]);
+
 async function isPassword(client: Client, dn: string, password: string): Promise<boolean> {
   try {
     await client.bind(dn, password);
     return true;
   } catch (error) {
-    if (typeof (error as { readonly code?: unknown }).code === 'number') return false;
+    if (AGAINST_PERSON.has((error as { readonly code?: unknown }).code)) return false;
     throw error;
   }
 }
@@ -184,7 +190,7 @@ async function find(
   const groups =
     groupBase === '' ? textsOf(entry, groupsAttribute) : await findGroups(client, entry.dn, options);
   if (!(await isPassword(client, entry.dn, password))) return null;
-  return { subject: entry.dn, name: textsOf(entry, nameAttribute)[0] ?? name, groups };
+  return { subject: entry.dn, name: textsOf(entry, nameAttribute)[0] ?? entry.dn, groups };
 }
 
 async function findGroups(client: Client, dn: string, { groupBase, groupFilter }: LdapOptions) {
@@ -200,7 +206,11 @@ function fill(filter: string, place: 'name' | 'dn', value: string): string {
   return filter.replaceAll(`{${place}}`, () => value.replace(/[\\*()\0]/g, encode));
 }
 
+/** A directory may write the name of an attribute otherwise than the settings. */
 function textsOf(entry: Entry, attribute: string): readonly string[] {
-  const value = entry[attribute] ?? [];
-  return [value].flat().filter((one) => typeof one === 'string');
+  const isIt = ([name]: readonly [string, unknown]) => name.toLowerCase() === attribute.toLowerCase();
+  const values = Object.entries(entry)
+    .filter(isIt)
+    .map(([, value]) => value);
+  return values.flat().filter((one) => typeof one === 'string');
 }

@@ -86,6 +86,18 @@ describe('a person in the directory', () => {
     assert.equal(await use(), 401);
   });
 
+  testWith('has a name and groups in whatever case their attributes are written', async (t, slapd) => {
+    const settings = { NAME_ATTRIBUTE: 'UID', GROUPS_ATTRIBUTE: 'SN', GROUP_BASE: '', ADMINS: 'ann' };
+    const { signIn } = await openSite(t, slapd, settings);
+    const { who } = await signIn('ANN', 'password of ann');
+    assert.deepEqual([who.name, who.role], ['ldap:ann', 'admin']);
+  });
+
+  testWith('is called by their whole name if they have no other, whatever they typed', async (t, slapd) => {
+    const { signIn } = await openSite(t, slapd, { NAME_ATTRIBUTE: 'telephoneNumber' });
+    assert.equal((await signIn('ANN', 'password of ann')).who.name, 'ldap:uid=ann,ou=people,dc=example');
+  });
+
   testWith('is refused without a group that has a role, and recorded', async (t, slapd) => {
     const { app, signIn } = await openSite(t, slapd);
     const { answer } = await signIn('eve');
@@ -257,6 +269,30 @@ describe('somebody between the server and the directory', () => {
     assert.match(String(answer.body.message), /Something was sent without TLS/);
   });
 });
+
+for (const [status, codes] of [
+  [401, [19, 32, 48, 49, 50, 53]],
+  [503, [1, 8, 51, 52, 80]],
+] as const) {
+  testWith(`LDAP errors ${codes} for a right password are answered with ${status}`, async (t, slapd) => {
+    for (const code of codes) {
+      let binds = 0;
+      const url = await pass(t, slapd.plain, (answer) => {
+        const at = answer.indexOf(BOUND);
+        if (at !== -1) binds += 1;
+        if (at !== -1 && binds === 2) answer[at + BOUND.length - 1] = code;
+        return answer;
+      });
+      const { signIn } = await openSite(t, slapd, { URL: url, START_TLS: 'false' });
+      const { answer } = await signIn('ann');
+      assert.deepEqual([answer.status, binds], [status, 2], `${code}: ${answer.text}`);
+      if (status === 503) assert.match(String(answer.body.message), new RegExp(`LDAP error ${code}\\b`));
+    }
+  });
+}
+
+/** In an answer: "your bind has succeeded". */
+const BOUND = Buffer.from('61070a0100', 'hex');
 
 /** "Your bind has succeeded", with the 14 bytes of the real answer to it as its last text. */
 const FORGED = Buffer.from('301a02010261150a01000400040e', 'hex');
