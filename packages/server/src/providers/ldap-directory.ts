@@ -75,7 +75,7 @@ async function requireFilters({ filter, groupFilter }: LdapOptions): Promise<voi
     try {
       FilterParser.parseString(text);
     } catch (error) {
-      const message = `"auth.ldap.${setting}" is not an LDAP filter. Correct it: it must be like (uid={name}).`;
+      const message = `"auth.ldap.${setting}" is not an LDAP filter. Correct it.`;
       throw new ProviderFault('unavailable', message, error);
     }
   }
@@ -157,9 +157,9 @@ async function bindOwn(client: Client, { bindDn, bindPassword }: LdapOptions): P
 }
 
 /**
- * What a directory has against a person (RFC 4511): a constraint (19), no such entry (32), no password (48), a
- * wrong one (49), no right to sign in (50), or an account that is locked or has expired (53). All else, such
- * as a directory that is busy (51), says nothing about the password.
+ * What a directory has against a person (RFC 4511): a constraint (19), no such entry (32), no password (48),
+ * a wrong one (49), no right to sign in (50), or an account that is locked or has expired (53). All else,
+ * such as a directory that is busy (51), says nothing about the password.
  */
 const AGAINST_PERSON: ReadonlySet<unknown> = new Set([19, 32, 48, 49, 50, 53]);
 

@@ -34,8 +34,8 @@ export function sayNoRole(name: string, groups: readonly string[], section: stri
 }
 
 /**
- * A name in a directory (RFC 4514), in a form that is equal for equal names. Letter case means nothing, nor do
- * blanks around its parts, the number of blanks within one, and the way in which a character is escaped.
+ * A name in a directory (RFC 4514), in a form that is equal for equal names. Letter case means nothing, nor
+ * do blanks around its parts, the number of blanks within one, and the way in which a character is escaped.
  */
 export function normalizeDn(name: string): string {
   // Each is a character, or one with a backslash, which separates nothing.
@@ -46,18 +46,30 @@ export function normalizeDn(name: string): string {
 
 /** Leaves a backslash only where it matters, and before bytes that are no text. */
 function decodeEscapes(name: string): string {
-  return name.replace(/(?:\\[\da-f]{2})+|\\./gisu, (escaped) => {
-    const text = /^\\[\da-f]{2}/i.test(escaped) ? decodeBytes(escaped) : escaped.slice(1);
-    return text === null ? escaped : text.replace(/[\\,+ ]/g, '\\$&');
-  });
+  let text = '';
+  let bytes = '';
+  for (const sign of name.match(/\\[\da-f]{2}|\\?./gisu) ?? []) {
+    if (/^\\[\da-f]{2}$/i.test(sign)) {
+      bytes += sign;
+      continue;
+    }
+    text += decodeBytes(bytes) + (/^\\./su.test(sign) ? protect(sign.slice(1)) : sign);
+    bytes = '';
+  }
+  return text + decodeBytes(bytes);
 }
 
-function decodeBytes(escaped: string): string | null {
+/** A character may have several bytes. */
+function decodeBytes(escaped: string): string {
   try {
-    return decodeURIComponent(escaped.replaceAll('\\', '%'));
+    return protect(decodeURIComponent(escaped.replaceAll('\\', '%')));
   } catch {
-    return null;
+    return escaped;
   }
+}
+
+function protect(text: string): string {
+  return text.replace(/[\\,+ ]/g, '\\$&');
 }
 
 /** Only the first "=" separates: a value may contain more. */
