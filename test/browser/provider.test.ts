@@ -74,6 +74,26 @@ async function openNew(t: TestContext) {
 }
 
 describe('in a browser, the provider', () => {
+  test('signs in a viewer on a new server, who is told to leave the setup to others', async (t) => {
+    const opened = await openNew(t);
+    if (opened === null) return;
+    const { tab, signIn } = opened;
+    await tab.goto(page);
+    await signIn('bob');
+    await tab.getByText('You are signed in as oidc:bob@example.com, who is no administrator.').waitFor();
+    assert.deepEqual(await findBarriers(tab), []);
+    await tab.getByLabel('One-time password').fill('not the one');
+    await tab.getByLabel('New password').fill('correct horse battery');
+    await tab.getByRole('button', { name: 'Set the password' }).click();
+    await tab.getByText('This is not the one-time password that the server printed.').waitFor();
+    await tab.getByRole('button', { name: 'Sign out' }).click();
+    await tab.waitForURL(`${provider.issuer}/**`);
+    await tab.getByRole('button', { name: /^Yes/ }).click();
+    await tab.waitForURL(`${page}**`);
+    await tab.getByRole('heading', { name: 'Set up this server' }).waitFor();
+    assert.equal(await tab.getByText('who is no administrator').count(), 0);
+  });
+
   test('signs in an administrator on a new server, and out again', async (t) => {
     const opened = await openNew(t);
     if (opened === null) return;
@@ -82,6 +102,7 @@ describe('in a browser, the provider', () => {
     assert.deepEqual(await findBarriers(tab), []);
     await signIn('ann');
     await tab.getByRole('heading', { name: 'Set up this server' }).waitFor();
+    await tab.getByText('berth user password admin').waitFor();
     await tab.getByRole('button', { name: 'Use the demo license' }).click();
     await tab.getByRole('link', { name: 'Go to the Overview' }).click();
     const account = tab.getByRole('button', { name: /^Account oidc:ann@example\.com ?, admin$/ });

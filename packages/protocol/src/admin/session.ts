@@ -18,7 +18,10 @@ export const SESSION_API = {
       name: described(z.string(), 'The name in the setting "page.name"; empty if there is none.'),
       has_logo: described(z.boolean(), 'Whether "page.logo" is set.'),
       version: described(z.string(), 'The version of the server.'),
-      is_set_up: described(z.boolean(), 'Whether an administrator has set a password.'),
+      is_set_up: described(
+        z.boolean(),
+        'Whether an administrator has set a password, or signed in with a provider or a directory.',
+      ),
       is_secure: described(z.boolean(), 'Whether the connection uses TLS.'),
       provider: described(z.string().nullable(), 'The provider to sign in with; null: there is none.'),
     }),
