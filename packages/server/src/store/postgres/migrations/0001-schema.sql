@@ -286,8 +286,8 @@ CREATE TABLE account (
   one_time_used BIGINT NOT NULL DEFAULT 0
 );
 
--- Tokens are kept as hashes only. A token is of an account, or has a name and a role of its own; one with both is of a
--- person whom a provider has identified. `restriction`:
+-- Tokens are kept as hashes only. A token is of an account, or has a name and a role of its own. One with an account and
+-- a role is of a person without an account here, whom a provider or a directory has identified. `restriction`:
 -- 'until_set_up': it ends with the setup; 'password_only': it can do nothing but replace its account's password.
 CREATE TABLE token (
   token_hash TEXT COLLATE "C" PRIMARY KEY,
