@@ -298,6 +298,18 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     severity: 'warning',
     text: /one-time password/,
   },
+  'a provider that is away': {
+    arrange: () => ({ args: ['--auth-oidc-issuer', 'http://127.0.0.1:1', '--auth-oidc-client-id', 'berth'] }),
+    check: 'provider',
+    severity: 'warning',
+    text: /Nobody can sign in with the provider\. The provider at 127\.0\.0\.1:1 cannot be reached/,
+  },
+  'a directory that is away': {
+    arrange: () => ({ args: ['--auth-ldap-url', 'ldaps://127.0.0.1:1', '--auth-ldap-base', 'dc=example'] }),
+    check: 'provider',
+    severity: 'warning',
+    text: /Nobody from the directory can sign in\. The directory 127\.0\.0\.1:1 cannot be asked/,
+  },
   'a webhook that can be read on the way': {
     arrange: () => ({ args: ['--webhooks-url', 'http://hooks.example.com/x'] }),
     check: 'exposure',

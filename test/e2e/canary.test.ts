@@ -106,7 +106,16 @@ interface SendOptions {
 }
 
 async function start(t: TestContext, watch: Watch): Promise<ServerProcess> {
-  const server = await startServerProcess({ data: watch.data, args: ARGS });
+  const env = {
+    BERTH_AUTH_OIDC_ISSUER: 'http://127.0.0.1:1',
+    BERTH_AUTH_OIDC_CLIENT_ID: 'berth',
+    BERTH_AUTH_OIDC_CLIENT_SECRET: watch.plant('the secret for the provider'),
+    BERTH_AUTH_LDAP_URL: 'ldaps://127.0.0.1:1',
+    BERTH_AUTH_LDAP_BASE: 'dc=example',
+    BERTH_AUTH_LDAP_BIND_DN: 'cn=reader,dc=example',
+    BERTH_AUTH_LDAP_BIND_PASSWORD: watch.plant('the password for the directory'),
+  };
+  const server = await startServerProcess({ data: watch.data, args: ARGS, env });
   server.child.stdout?.on('data', (chunk: Buffer) => watch.see('standard output', chunk));
   t.after(() => server.stop('SIGKILL'));
   watch.seeCommandLine('the server', server.child.pid);

@@ -38,6 +38,7 @@ const ROOMS: Record<string, Room> = {
       'store',
       'cloud',
       'receivers',
+      'providers',
       'cloud/read-file',
       'secrets',
       'core',
@@ -76,6 +77,14 @@ const ROOMS: Record<string, Room> = {
   'receivers/adapters': {
     imports: ['receivers', 'core', 'config', 'protocol'],
     why: 'it implements the port receivers/event-receiver.ts only',
+  },
+  providers: {
+    imports: ['core', 'protocol'],
+    why: 'the port must not know who calls it nor what is behind it',
+  },
+  'providers/adapters': {
+    imports: ['providers', 'core', 'protocol'],
+    why: 'it implements the port providers/sign-in-provider.ts only',
   },
   'cloud/read-file': {
     imports: ['cloud', 'cloud/vendor-license', 'core', 'protocol'],
@@ -122,10 +131,11 @@ function roomOf(path: string): string | undefined {
   if (path.startsWith(CLOUD)) return cloudRoomOf(path);
   if (!path.startsWith(SERVER)) return undefined;
   const [first = '', ...rest] = path.slice(SERVER.length).split('/');
-  const name = first.replace(/\.ts$/, '').replace(/^(?:(?:event-)?settings?|parse-yaml)$/, 'config');
+  const name = first.replace(/\.ts$/, '').replace(/^(?:(?:event-|auth-)?settings?|parse-yaml)$/, 'config');
   if (rest.length === 0) return FILE_ROOMS.has(name) ? name : undefined;
   if (first === 'store') return storeRoom(rest);
   if (first === 'receivers') return rest[0] === 'event-receiver.ts' ? 'receivers' : 'receivers/adapters';
+  if (first === 'providers') return rest[0] === 'sign-in-provider.ts' ? 'providers' : 'providers/adapters';
   if (first === 'cloud') return CLOUD_ROOMS.get(rest.join('/')) ?? 'cloud/http-cloud';
   return FOLDER_ROOMS.has(first) ? first : undefined;
 }

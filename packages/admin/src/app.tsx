@@ -54,7 +54,14 @@ export function App() {
 }
 
 /** Nothing about the server is known yet. */
-const UNKNOWN: Welcome = { name: '', has_logo: false, version: '', is_set_up: true, is_secure: true };
+const UNKNOWN: Welcome = {
+  name: '',
+  has_logo: false,
+  version: '',
+  is_set_up: true,
+  is_secure: true,
+  provider: null,
+};
 
 /** What surrounds the screen that is about to open. */
 function Opening() {

@@ -49,6 +49,7 @@ export const ADVICE: Readonly<Record<string, string>> = {
 export const RETRYABLE = new Set([
   'request_timeout',
   'too_many_requests',
+  'sign_in_unavailable',
   'too_many_subscribers',
   'license_start_date_error',
   'license_check_overdue',

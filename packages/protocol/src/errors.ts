@@ -31,6 +31,12 @@ const FACTS = {
   },
   csrf_rejected: { title: 'The CSRF token is missing or wrong', status: 403 },
   tls_required: { title: 'This server requires TLS to sign in', status: 403 },
+  sign_in_refused: { title: 'The sign-in was refused by the provider, or gives no role', status: 403 },
+  sign_in_unavailable: {
+    title: 'The provider or directory for sign-ins cannot be reached',
+    status: 503,
+    retryable: true,
+  },
   too_many_subscribers: { title: 'Too many clients are following the events', status: 429, retryable: true },
   payload_too_large: { title: 'The body is too large', status: 413 },
   invalid_json: { title: 'The body is not valid JSON' },

@@ -7,7 +7,14 @@ import { parseYaml } from './parse-yaml.ts';
 import type { Setting, Value } from './setting.ts';
 import { SETTINGS, type SettingEntry } from './settings.ts';
 
-type HeadOf<Path extends string> = Path extends `${infer Section}.${string}` ? Section : Path;
+type Path = SettingEntry['path'];
+
+/** What comes next in the paths that begin with this. */
+type NextOf<Before extends string, P = Path> = P extends `${Before}${infer Rest}`
+  ? Rest extends `${infer Section}.${string}`
+    ? Section
+    : Rest
+  : never;
 
 type ValueOf<E> = E extends { default: readonly unknown[]; oneOf: readonly (infer Word)[] }
   ? readonly Word[]
@@ -21,14 +28,14 @@ type ValueOf<E> = E extends { default: readonly unknown[]; oneOf: readonly (infe
           ? boolean
           : string;
 
+type Section<Before extends string> = {
+  readonly [Name in NextOf<Before>]: `${Before}${Name}` extends Path
+    ? ValueOf<Extract<SettingEntry, { path: `${Before}${Name}` }>>
+    : Section<`${Before}${Name}.`>;
+};
+
 /** Everything that can be set: `cloud.url` of the table is `config.cloud.url`. */
-export type Config = {
-  readonly [Head in HeadOf<SettingEntry['path']>]: Head extends SettingEntry['path']
-    ? ValueOf<Extract<SettingEntry, { path: Head }>>
-    : {
-        readonly [E in SettingEntry as E['path'] extends `${Head}.${infer Name}` ? Name : never]: ValueOf<E>;
-      };
-} & {
+export type Config = Section<''> & {
   /** Where the settings that were given come from; all others have their defaults. */
   readonly sources: SettingSources;
 };
@@ -193,24 +200,29 @@ function refuseTwoSources(env: ConfigSources['env']): void {
   }
 }
 
-/** Every user of the machine can read command lines. */
+function isSecret({ path, show }: Setting, value: unknown): boolean {
+  const text = String(value ?? '');
+  return show !== undefined && (path === 'database.url' ? hasDatabasePassword(text) : text !== '');
+}
+
+/** Every user of the machine can read command lines. Who knows the URL of a webhook can sign nothing. */
 function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
-  if (!hasDatabasePassword(String(flags['database-url'] ?? ''))) return [];
-  return [
-    'The database password is on the command line, where every user of this machine can read it. ' +
-      'Set it in BERTH_DATABASE_URL, in the file that BERTH_DATABASE_URL_FILE names, or in berth.yaml.',
-  ];
+  const found = SETTINGS.filter(
+    (setting) => setting.path !== 'webhooks.url' && isSecret(setting, flags[flagOf(setting.path)]),
+  );
+  return found.map(
+    (setting) =>
+      `A secret is in --${flagOf(setting.path)} on the command line, where every user of this machine can ` +
+      `read it. Set it in ${envOf(setting.path)}, in the file that ${fileVariableOf(setting)} names, or in ` +
+      'berth.yaml.',
+  );
 }
 
 const OTHERS_READ = 0o004;
 
 /** The group may be that of the server, whose user does not own the file. */
 function findOpenSecrets(file: string, values: ReadonlyMap<string, unknown>): readonly string[] {
-  const isSecret = (path: string, value: string) =>
-    path === 'database.url' ? hasDatabasePassword(value) : value !== '';
-  const secret = SETTINGS.find(
-    ({ path, show }) => show !== undefined && isSecret(path, String(values.get(path) ?? '')),
-  );
+  const secret = SETTINGS.find((setting) => isSecret(setting, values.get(setting.path)));
   if (secret === undefined || process.platform === 'win32') return [];
   if ((statSync(file).mode & OTHERS_READ) === 0) return [];
   return [
@@ -242,9 +254,10 @@ function checkTls({ cert, key, clientCa }: Config['tls']): void {
   }
 }
 
-/** A list in the file; comma-separated in a flag or variable. */
+/** A list in the file; a text in a flag or variable. */
 function checkList(setting: Setting, given: unknown): readonly string[] {
-  const words = typeof given === 'string' ? given.split(',').map((word) => word.trim()) : given;
+  const { separator = ',' } = setting;
+  const words = typeof given === 'string' ? given.split(separator).map((word) => word.trim()) : given;
   if (!Array.isArray(words) || !words.every((word) => typeof word === 'string')) {
     throw new ConfigError(`"${setting.path}" cannot be "${given}". ${allowedOf(setting)}`);
   }
@@ -368,9 +381,14 @@ export function withValues(values: readonly (readonly [string, Value])[], source
 function nest(values: readonly (readonly [string, Value])[]): unknown {
   const config: Record<string, unknown> = {};
   for (const [path, value] of values) {
-    const [section, name] = path.split('.') as [string, string | undefined];
-    if (name === undefined) config[section] = value;
-    else config[section] = { ...(config[section] as object | undefined), [name]: value };
+    const sections = path.split('.');
+    const name = sections.pop() as string;
+    let place = config;
+    for (const section of sections) {
+      place[section] ??= {};
+      place = place[section] as Record<string, unknown>;
+    }
+    place[name] = value;
   }
   return config;
 }

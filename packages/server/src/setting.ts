@@ -13,6 +13,8 @@ export interface Setting {
   readonly oneOf?: readonly string[];
   /** What the items of a list are. */
   readonly each?: { readonly called: string; isValid(word: string): boolean };
+  /** What is between the items of a list in a flag or variable; a comma, unless they contain some. */
+  readonly separator?: ';';
   readonly from?: number;
   readonly to?: number;
   /** The form of a text that is restricted. The default is always allowed. */
@@ -48,4 +50,17 @@ export function isOrigin(word: string): boolean {
 export function isSyslogUrl(text: string): boolean {
   const url = /^(?:tls|tcp|udp):\/\/[^/?#@]+$/.test(text) ? URL.parse(text) : null;
   return url !== null && url.hostname !== '';
+}
+
+/** The name of an OpenID provider is where it is asked for its keys: nobody may change them on the way. */
+export function isIssuer(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '') return false;
+  const isHere = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isHere);
+}
+
+/** What is looked for, and by whom, has its own settings. */
+export function isDirectoryUrl(text: string): boolean {
+  return /^ldaps?:\/\/[^/?#@]+$/.test(text) && URL.parse(text) !== null;
 }

@@ -1,6 +1,7 @@
 import { parseRange } from '@berth/protocol/address-range';
 import { findCodeKeyFault, findKeyFault } from '@berth/protocol/carried/judge-key';
 import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
+import { AUTH_SETTINGS } from './auth-settings.ts';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
 import { EVENT_SETTINGS } from './event-settings.ts';
@@ -125,6 +126,7 @@ const TABLE = [
     about: 'Whether applications need a token or a client certificate.',
   },
   { path: 'auth.requireTls', default: false, about: 'Whether to refuse sign-ins over plain HTTP.' },
+  ...AUTH_SETTINGS,
   {
     path: 'limits.newSlotsPerHour',
     isLive: true,

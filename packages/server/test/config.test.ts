@@ -44,6 +44,12 @@ const NEEDED: Readonly<Record<string, string>> = {
 
 /** Settings that do not take every text. */
 const FORMS: Readonly<Record<string, string>> = {
+  'auth.ldap.bindPassword': 'geheim',
+  'auth.ldap.filter': '(cn={name})',
+  'auth.ldap.groupFilter': '(uniqueMember={dn})',
+  'auth.ldap.url': 'ldaps://dc.example',
+  'auth.oidc.clientSecret': 'geheim',
+  'auth.oidc.issuer': 'https://login.example/realms/a',
   'backup.schedule': '6h',
   'database.url': 'postgres://db.example/berth',
   'syslog.url': 'tls://siem.example:6514',
@@ -131,7 +137,8 @@ describe('a secret in a file', () => {
   }
 
   test('can be given for every setting that contains one, and for no other', (t) => {
-    assert.deepEqual(secrets, ['database.url', 'webhooks.url']);
+    const ofPeople = ['auth.oidc.clientSecret', 'auth.ldap.bindPassword'];
+    assert.deepEqual(secrets, ['database.url', ...ofPeople, 'webhooks.url']);
     for (const path of secrets) {
       const text = FORMS[path] ?? '';
       const { config, warnings } = load(t, '', { env: { [`${envOf(path)}_FILE`]: write(t, text) } });

@@ -55,10 +55,12 @@ export function setParams(changes: Readonly<Record<string, string | null>>, isTy
   }
   const query = next.size === 0 ? '' : `?${next}`;
   const address = `#/${path.map(encodeURIComponent).join('/')}${query}`;
-  if (isTyping) {
-    history.replaceState(null, '', address);
-    place.set(readPlace());
-  } else {
-    goTo(address);
-  }
+  if (isTyping) replaceAddress(address);
+  else goTo(address);
+}
+
+/** Without a new entry in the history. */
+export function replaceAddress(address: string): void {
+  history.replaceState(null, '', address);
+  place.set(readPlace());
 }

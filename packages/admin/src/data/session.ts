@@ -1,8 +1,9 @@
 import type { GetAnswer, OperationKey } from '@berth/protocol/admin/admin-api';
 import type { Welcome } from '@berth/protocol/admin/session';
-import { ApiError, get, post, setCsrfToken, whenSessionEnds } from './api.ts';
+import { ApiError, get, post, setCsrfToken, toApiError, whenSessionEnds } from './api.ts';
 import { startLive, stopLive } from './live.ts';
 import { forgetResources } from './resource.ts';
+import { replaceAddress } from './route.ts';
 import { keep, readKept } from './theme.ts';
 import { createValue, useValue } from './value.ts';
 
@@ -34,6 +35,7 @@ whenSessionEnds(() => {
 
 /** Finds out who is signed in. */
 export async function loadSession(): Promise<void> {
+  await finishSignIn();
   try {
     enter(await get('/api/admin/session'));
   } catch (error) {
@@ -48,13 +50,49 @@ export async function signIn(name: string, password: string): Promise<void> {
   enter(await get('/api/admin/session'));
 }
 
+/** Why the provider did not sign in whoever has just come back from it. */
+export const providerFault = createValue<ApiError | null>(null);
+
+/** Where the page will be after it was left for the provider: the part behind the `#`. */
+const LEFT_AT = 'berth-left-at';
+
+/** The provider sends the browser back there. */
+function findOwnAddress(): string {
+  return location.origin + location.pathname;
+}
+
+/** Leaves for the provider. `place`: where the page will be afterwards. */
+export async function beginSignIn(place: string): Promise<void> {
+  const { url } = await post('/api/admin/session/provider', { page: findOwnAddress() });
+  keep(LEFT_AT, place);
+  if (url !== null) location.assign(url);
+}
+
+/** If the provider has just sent the browser back. Its answer counts once, so the address forgets it. */
+async function finishSignIn(): Promise<void> {
+  const answer = location.search.slice(1);
+  if (!new URLSearchParams(answer).has('state')) return;
+  const place = readKept(LEFT_AT) ?? '';
+  keep(LEFT_AT, '');
+  replaceAddress(location.pathname + (place.startsWith('#') ? place : ''));
+  try {
+    await post('/api/admin/session/provider', { page: findOwnAddress(), answer });
+  } catch (failure) {
+    providerFault.set(toApiError(failure));
+  }
+}
+
 /** Throws if the server does not answer: the session would go on. */
 export async function signOut(): Promise<void> {
-  await post('/api/admin/session/end').catch((error: ApiError) => {
+  const ended = await post('/api/admin/session/end').catch((error: ApiError) => {
     if (error.status === 0) throw error;
   });
   hasEnded.set(false);
   forget();
+  if (ended?.url == null) return;
+  const there = new URL(ended.url);
+  there.searchParams.set('post_logout_redirect_uri', findOwnAddress());
+  location.assign(there.href);
 }
 
 /** The session stays; all others of the account end. */
@@ -80,6 +118,7 @@ function enter(found: Session): void {
   keep(NAME, found.name);
   setCsrfToken(found.csrf_token);
   hasEnded.set(false);
+  providerFault.set(null);
   session.set(found);
   if (may('GET /api/admin/events')) void startLive();
 }

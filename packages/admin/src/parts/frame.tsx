@@ -7,7 +7,7 @@ import { connection } from '../data/connection.ts';
 import { retryNow } from '../data/live.ts';
 import { useFindings, useLicenses } from '../data/overview.ts';
 import { goTo, linkTo, usePlace } from '../data/route.ts';
-import { session, signOut } from '../data/session.ts';
+import { may, session, signOut } from '../data/session.ts';
 import { chooseTheme, type Theme, theme } from '../data/theme.ts';
 import { useValue } from '../data/value.ts';
 import { listConcerns } from '../words/attention.ts';
@@ -181,8 +181,13 @@ function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
     ['light', 'Light'],
     ['dark', 'Dark'],
   ];
+  const own = {
+    label: 'Change password…',
+    icon: 'user' as const,
+    act: () => goTo(linkTo('settings/password')),
+  };
   const items = [
-    { label: 'Change password…', icon: 'user' as const, act: () => goTo(linkTo('settings/password')) },
+    ...(may('POST /api/v4/setPassword') ? [own] : []),
     { label: 'Keys', icon: 'menu' as const, key: '?', act: onKeys },
     null,
     ...themes.map(([value, label]) => ({ label, isChosen: value === chosen, act: () => chooseTheme(value) })),

@@ -38,6 +38,7 @@ const WORDS: Readonly<Record<string, readonly [problem: string, warning: string]
   webhooks: ['Webhook', 'Webhook'],
   channels: ['Notifications', 'Notifications'],
   forwarding: ['Forwarding', 'Forwarding'],
+  provider: ['Sign-in', 'Sign-in'],
   versions: ['Versions', 'Versions'],
 };
 

@@ -95,7 +95,10 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
     `${of('product')}: ${of('total')} of ${of('max')}${feature(of)} are used up`,
   consumption_has_room: (of) => `${of('product')} can be consumed again${feature(of)}`,
   signed_in: (of) => `${of('account')} signed in`,
-  sign_in_failed: (of) => `Somebody failed to sign in as ${of('account')}`,
+  sign_in_failed: (of) => {
+    const why = of('reason') === '' ? '' : `: ${of('reason').replace(/\.$/, '')}`;
+    return `Somebody failed to sign in as ${of('account')}${why}`;
+  },
   account_created: (of) => `The account ${of('account')} was added as ${of('role')}`,
   account_removed: (of) => `The account ${of('account')} was removed`,
   role_changed: (of) => `${of('account')} became ${of('role')}, from ${of('before')}`,

@@ -23,6 +23,7 @@ import type { IDENTITY_API } from './identity.ts';
 import type { KEY_API } from './keys.ts';
 import type { LICENSE_API } from './licenses.ts';
 import type { LINE_API } from './line.ts';
+import type { PROVIDER_API } from './provider.ts';
 import type { REGISTRATION_API } from './registrations.ts';
 import type { RULE_API, RULE_TRIAL_API } from './rules.ts';
 import type { SESSION_API } from './session.ts';
@@ -49,6 +50,7 @@ type AdminApi = typeof AUDIT_API &
   typeof KEY_API &
   typeof LICENSE_API &
   typeof LINE_API &
+  typeof PROVIDER_API &
   typeof REGISTRATION_API &
   typeof RULE_API &
   typeof RULE_TRIAL_API &

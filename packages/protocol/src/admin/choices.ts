@@ -28,6 +28,7 @@ export const CHECKS = [
   'webhooks',
   'channels',
   'forwarding',
+  'provider',
   'exposure',
 ] as const;
 

@@ -18,8 +18,12 @@ export const SESSION_API = {
       name: described(z.string(), 'The name in the setting "page.name"; empty if there is none.'),
       has_logo: described(z.boolean(), 'Whether "page.logo" is set.'),
       version: described(z.string(), 'The version of the server.'),
-      is_set_up: described(z.boolean(), 'Whether an administrator has set a password.'),
+      is_set_up: described(
+        z.boolean(),
+        'Whether an administrator has set a password, or signed in with a provider or a directory.',
+      ),
       is_secure: described(z.boolean(), 'Whether the connection uses TLS.'),
+      provider: described(z.string().nullable(), 'The provider to sign in with; null: there is none.'),
     }),
   },
   'POST /api/admin/session/start': {
@@ -36,7 +40,13 @@ export const SESSION_API = {
   },
   'GET /api/admin/session': { answer: sessionObject },
   'POST /api/admin/session/end': {
-    answer: z.object({ ended: described(z.boolean(), 'Whether there was one.') }),
+    answer: z.object({
+      ended: described(z.boolean(), 'Whether there was one.'),
+      url: described(
+        z.string().nullable(),
+        'Where to sign out at the provider, too; null if there is no need.',
+      ),
+    }),
   },
 } as const satisfies Operations;
 

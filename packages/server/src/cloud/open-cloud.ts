@@ -34,7 +34,7 @@ export function openCloud(
 export function isPlainAndFar({ url }: Pick<CloudSettings, 'url'>): boolean {
   if (url === '') return false;
   const { protocol, hostname } = new URL(url);
-  return /^(?:http|tcp|udp):$/.test(protocol) && !/^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
+  return /^(?:http|tcp|udp|ldap):$/.test(protocol) && !/^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
 }
 
 function checkUrl(text: string): string {

@@ -48,16 +48,19 @@ function describePlace({ config, env }: Place, { readWall, readMonotonicMs }: Cl
 }
 
 function describeExposure(config: Config): DoctorOptions['exposure'] {
-  const { host, http, tls, auth, cloud, webhooks, syslog } = config;
+  const { host, http, tls, cloud, webhooks, syslog } = config;
+  const { clients, localAdmin, ldap } = config.auth;
   const isLoopback = isLoopbackHost(host);
-  const all = { 'cloud.url': cloud, 'webhooks.url': webhooks, 'syslog.url': syslog };
+  const directory = ldap.startTls ? {} : { 'auth.ldap.url': ldap };
+  const all = { 'cloud.url': cloud, 'webhooks.url': webhooks, 'syslog.url': syslog, ...directory };
   return {
     host,
     isLoopback,
     isPublic: !isLoopback && isPublicAddress(host, networkInterfaces()),
     hasTls: tls.cert !== '',
     hasProxies: http.trustedProxies.length > 0,
-    ...auth,
+    clients,
+    localAdmin,
     plainUrls: Object.entries(all).flatMap(([path, settings]) => (isPlainAndFar(settings) ? [path] : [])),
   };
 }

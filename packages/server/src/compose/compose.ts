@@ -46,6 +46,7 @@ import { type CloudParts, composeCloud, composeGrants, createCloudLoops } from '
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
+import { composePeople, composeSignIn } from './compose-sign-in.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
 import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
@@ -170,11 +171,8 @@ export function composeApp(
   const { version } = environment;
   const { readMonotonicMs } = environment.clock;
   const settings = new LiveSettings(store, config, BACKUP_CHECKS);
-  const accounts = createAccounts(store, {
-    readMonotonicMs,
-    passwordCost: environment.passwordCost,
-  });
-  const auth = describeAccess(config);
+  const access = composeAccess(store, config, environment);
+  const { accounts, singleSignOn, people } = access;
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = { ...describeServer(options, environment), readUrl };
@@ -192,7 +190,7 @@ export function composeApp(
     ...{ store, ...keeping, cloudLink, requests, room: lending.room },
   });
   const routes = createRoutes({
-    accounts,
+    ...access,
     audit,
     ...keeping,
     catalogue,
@@ -207,12 +205,12 @@ export function composeApp(
       ...keeping,
       ...events,
       webhooks: events.webhooks.deliveries,
+      ...{ singleSignOn, people },
       store,
       cloudLink,
       version,
     }),
     allowKeysInUrl: config.http.allowKeysInUrl,
-    auth,
     settings,
     listLogLines: () => options.recent?.list() ?? [],
     facts,
@@ -220,8 +218,7 @@ export function composeApp(
   });
   const app = createApp({
     routes: [...routes, ...(environment.routes ?? [])],
-    accounts,
-    auth,
+    ...access,
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, environment) },
     log,
     requests,
@@ -232,6 +229,18 @@ export function composeApp(
   const { room, testClock } = lending;
   const parts = { app, routes, accounts, audit, ...keeping, catalogue, cloud, ruleBook, events };
   return { ...parts, metrics, settings, room, testClock };
+}
+
+function composeAccess(store: Store, config: Config, { clock, passwordCost }: ServerEnvironment) {
+  const { readMonotonicMs } = clock;
+  const people = composePeople(config);
+  const accounts = createAccounts(store, { readMonotonicMs, passwordCost, people });
+  return {
+    people,
+    accounts,
+    singleSignOn: composeSignIn(store, config, clock, accounts.tokens),
+    auth: describeAccess(config),
+  };
 }
 
 function describeParts(config: Config) {
@@ -251,7 +260,8 @@ function describeServer({ config, certificates }: ComposeOptions, { version, clo
 
 function describeAccess({ auth, host, http, metrics }: Config): AuthSettings {
   const isLoopbackOnly = isLoopbackHost(host) && http.trustedProxies.length === 0;
-  return { ...auth, isLoopbackOnly, metrics: metrics.access };
+  const { localAdmin, clients, requireTls } = auth;
+  return { localAdmin, clients, requireTls, isLoopbackOnly, metrics: metrics.access };
 }
 
 function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: ServerEnvironment) {

@@ -11,6 +11,7 @@ import { restoreBackup } from './system/restore-backup.ts';
 import { addBar, removeBar, sampleReservations, setRules } from './system/rules.ts';
 import { rotateGrantKey, rotateMasterKey, setCloudKeys, setWebhookSecret } from './system/secrets.ts';
 import { changeSettings } from './system/settings.ts';
+import { signInPerson } from './system/sign-in-person.ts';
 import { advanceTestClock, startTestClock } from './system/test-clock.ts';
 import { createToken, revokeToken, signIn, useToken } from './system/tokens.ts';
 import type { RecordEvent, SystemCommand } from './system-command.ts';
@@ -35,6 +36,7 @@ const MODULES = {
   set_role: setRole,
   remove_account: removeAccount,
   sign_in: signIn,
+  sign_in_person: signInPerson,
   use_token: useToken,
   create_token: createToken,
   revoke_token: revokeToken,

@@ -81,6 +81,7 @@ export type SystemChange = Readonly<
   | { kind: 'remove_token'; tokenId: string }
   | { kind: 'remove_tokens_of'; account: string; except: string | null }
   | { kind: 'remove_dead_tokens'; authUsedBy: Instant; sessionIssuedBy: Instant }
+  | { kind: 'forget_attempts'; usedBy: Instant }
   /** The store seals it before it writes it. */
   | { kind: 'put_secret'; name: SecretName; secret: string }
   | { kind: 'reseal_secrets'; newKey: Uint8Array }

@@ -16,6 +16,7 @@ export type SystemCommand =
   | SetRole
   | RemoveAccount
   | SignIn
+  | SignInPerson
   | UseToken
   | CreateToken
   | RevokeToken
@@ -91,6 +92,23 @@ export interface SignIn {
   readonly checkedHash: string | null;
   /** Browsers are signed out after half a day. */
   readonly isBrowser?: boolean;
+}
+
+/** Somebody was identified by a provider or a directory of the company, and has no account here. */
+export interface SignInPerson {
+  readonly kind: 'sign_in_person';
+  /** Such as `oidc:ann`; no account has a ":" in its name. */
+  readonly account: string;
+  /** Who it is there, whatever they are called; `null`: unknown. */
+  readonly subject: string | null;
+  readonly address: string;
+  /** `null`: they were refused. */
+  readonly session: { readonly tokenHash: string; readonly role: Role } | null;
+  /** Why they were refused. */
+  readonly reason: string | null;
+  readonly isBrowser: boolean;
+  /** Identifies the attempt, if it counts once. */
+  readonly attempt: string | null;
 }
 
 /** A token was used, which starts its lifetime anew. */

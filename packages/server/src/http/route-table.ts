@@ -1,4 +1,5 @@
 import type { Accounts } from '../services/access/accounts.ts';
+import type { SingleSignOn } from '../services/access/single-sign-on.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { Backups } from '../services/backups/backups.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
@@ -41,6 +42,7 @@ import { identityRoutes } from './routes/admin/identity.ts';
 import { keyAdminRoutes } from './routes/admin/keys.ts';
 import { licenseAdminRoutes } from './routes/admin/licenses.ts';
 import { lineRoutes } from './routes/admin/line.ts';
+import { providerRoutes } from './routes/admin/provider.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
 import { ruleTrialRoutes } from './routes/admin/rule-trials.ts';
 import { ruleRoutes } from './routes/admin/rules.ts';
@@ -95,6 +97,7 @@ interface Services {
   readonly allowKeysInUrl: boolean;
   readonly auth: AuthSettings;
   readonly settings: LiveSettings;
+  readonly singleSignOn: SingleSignOn;
   readonly listLogLines: () => readonly string[];
   readonly facts: ServerFacts;
   readonly readMonotonicMs: () => number;
@@ -125,6 +128,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes({ ...services, listRoutes: () => routes })),
+    ...tagged('Admin: accounts', providerRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), webhookRoutes(services.webhooks)),
     ...tagged('Admin: server', channelRoutes(services.channels), doctorRoutes(services)),
     ...tagged('Admin: server', backupRoutes(services)),

@@ -1,4 +1,4 @@
-import { changePassword } from '../../data/session.ts';
+import { changePassword, may } from '../../data/session.ts';
 import { showToast } from '../../parts/toasts.tsx';
 import { PasswordForm } from '../welcome/password-form.tsx';
 
@@ -8,6 +8,9 @@ export function PasswordSettings() {
     await changePassword(old, fresh);
     showToast('Your password was changed. Your other sessions have ended.');
   };
+  if (!may('POST /api/v4/setPassword')) {
+    return <p>You have no password here: you change the one that you sign in with at its provider.</p>;
+  }
   return (
     <PasswordForm
       className="form"

@@ -7,6 +7,7 @@ import { goTo, linkTo } from '../../data/route.ts';
 import { changePassword, session, signIn } from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
+import { leave } from '../../parts/frame.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Command } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
@@ -14,7 +15,7 @@ import { registerCommand } from '../../words/commands.ts';
 import { nameOf } from '../../words/judge-license.ts';
 import { describeReach } from '../../words/reach.ts';
 import { PasswordForm } from './password-form.tsx';
-import { PlainNote, WelcomeFrame } from './sign-in.tsx';
+import { PlainNote, ProviderButton, WelcomeFrame } from './sign-in.tsx';
 
 const ADMINISTRATOR = 'admin';
 
@@ -26,7 +27,8 @@ interface FirstRunProps {
 
 /** Password, first license, first slot. */
 export function FirstRun({ welcome, onPassword }: FirstRunProps) {
-  const isSignedIn = useValue(session) != null && welcome.is_set_up;
+  const who = useValue(session);
+  const isSignedIn = who != null && welcome.is_set_up;
   const licenses = useLicenses().data?.licenses ?? [];
   const hasLicense = isSignedIn && licenses.length > 0;
   const saying = (
@@ -42,7 +44,7 @@ export function FirstRun({ welcome, onPassword }: FirstRunProps) {
         <p class="lead">Three steps, about two minutes.</p>
         <ol class="steps">
           <Step number={1} title="Set the administrator’s password" is={isSignedIn ? 'done' : 'now'}>
-            {isSignedIn ? <p class="done-line">Done.</p> : <PasswordStep {...{ welcome, onPassword }} />}
+            {isSignedIn ? <PasswordDone name={who.name} /> : <PasswordStep {...{ welcome, onPassword }} />}
           </Step>
           <Step
             number={2}
@@ -77,12 +79,39 @@ export function FirstRun({ welcome, onPassword }: FirstRunProps) {
   );
 }
 
+/** Whoever comes from a provider has ended the setup without a password. */
+function PasswordDone({ name }: { readonly name: string }) {
+  if (!name.includes(':')) return <p class="done-line">Done.</p>;
+  return (
+    <>
+      <p class="step-lead">
+        Not needed: you are signed in as <Name text={name} />. But if nobody has replaced the one-time
+        password of <b>{ADMINISTRATOR}</b> that the server printed, it is still valid. Replace it on the
+        server itself:
+      </p>
+      <Command text={`berth user password ${ADMINISTRATOR}`} />
+    </>
+  );
+}
+
+/** Whoever comes from a provider may not be an administrator. */
+function OtherSession() {
+  const who = useValue(session);
+  if (who == null || who.name === ADMINISTRATOR) return null;
+  return (
+    <p class="step-lead">
+      You are signed in as <Name text={who.name} />, who is no administrator. An administrator has to set up
+      the server. <Button onClick={leave}>Sign out</Button>
+    </p>
+  );
+}
+
 function PasswordStep({ welcome, onPassword }: FirstRunProps) {
   const send = async (old: string, fresh: string) => {
     // From here on, the steps stay where they are, whatever is known of the session.
     goTo(linkTo('welcome'));
     // The first of the two uses that a one-time password has; a second try finds the session there.
-    if (session.get() == null) await signIn(ADMINISTRATOR, old.trim()).catch(nameOneTime);
+    if (session.get()?.name !== ADMINISTRATOR) await signIn(ADMINISTRATOR, old.trim()).catch(nameOneTime);
     await changePassword(old.trim(), fresh);
     await signIn(ADMINISTRATOR, fresh);
     onPassword();
@@ -95,6 +124,8 @@ function PasswordStep({ welcome, onPassword }: FirstRunProps) {
       verb="Set the password"
       onSend={send}
     >
+      <OtherSession />
+      <ProviderButton name={welcome.provider} place={linkTo('welcome')} />
       <p class="step-lead">
         The account is called <b>{ADMINISTRATOR}</b>. You can add colleagues later.
       </p>

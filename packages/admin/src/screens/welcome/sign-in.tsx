@@ -2,7 +2,7 @@ import type { Welcome } from '@berth/protocol/admin/session';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../data/api.ts';
-import { changePassword, hasEnded, session, signIn } from '../../data/session.ts';
+import { beginSignIn, changePassword, hasEnded, providerFault, session, signIn } from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
 import { Brand } from '../../parts/brand.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -10,6 +10,7 @@ import { Field } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Shape } from '../../parts/shape.tsx';
+import { ErrorBox } from '../../parts/states.tsx';
 import { isLoopback } from '../../words/reach.ts';
 import { Harbor } from './harbor.tsx';
 import { PasswordForm } from './password-form.tsx';
@@ -74,12 +75,13 @@ export function SignIn({ welcome, screen }: SignInProps) {
         <p class="lead">{location.hostname}</p>
         <EndedNote screen={screen} />
         <PlainNote isSecure={welcome.is_secure} />
+        <ProviderButton name={welcome.provider} />
         <Field
           label="Name"
           value={name}
           onInput={setName}
           autoComplete="username"
-          isFirst
+          isFirst={welcome.provider === null}
           fault={fault?.isName === true ? fault.text : null}
         />
         <Field
@@ -90,7 +92,7 @@ export function SignIn({ welcome, screen }: SignInProps) {
           autoComplete="current-password"
           fault={fault?.isName === false ? fault.text : null}
         />
-        <Button as="primary" isSubmit isBusy={isBusy}>
+        <Button {...(welcome.provider === null ? { as: 'primary' } : {})} isSubmit isBusy={isBusy}>
           Sign in
         </Button>
         <p class="small quiet forgotten">
@@ -100,6 +102,32 @@ export function SignIn({ welcome, screen }: SignInProps) {
         </p>
       </form>
     </WelcomeFrame>
+  );
+}
+
+interface ProviderButtonProps {
+  readonly name: string | null;
+  /** Where the page will be afterwards: here, by default. */
+  readonly place?: string;
+}
+
+/** Leaves for the provider of the company, if there is one. Says why, if it did not sign in who was there. */
+export function ProviderButton({ name, place = location.hash }: ProviderButtonProps) {
+  const fault = useValue(providerFault);
+  const { error, isBusy, submit } = useSend(() => {
+    providerFault.set(null);
+    return beginSignIn(place);
+  });
+  const why = error ?? fault;
+  if (name === null) return null;
+  return (
+    <div class="provider">
+      {why !== null && <ErrorBox title={`You were not signed in with ${name}.`} error={why} />}
+      <Button as="primary" isBusy={isBusy} onClick={submit}>
+        Sign in with {name}
+      </Button>
+      <p class="small quiet">Or with an account of this server:</p>
+    </div>
   );
 }
 

@@ -1,4 +1,5 @@
-import { HOUR_MS, type Instant } from '../nouns/instant.ts';
+import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
+import { isPerson } from './person.ts';
 import type { Role } from './role.ts';
 
 /**
@@ -40,15 +41,19 @@ export const SESSION_LIFETIME_MS = 12 * HOUR_MS;
 /** A token's last use is written at most this often. The first use always is, because people look for it. */
 const TOUCH_INTERVAL_MS = HOUR_MS;
 
-export function isTokenAlive({ kind, issuedAt, usedAt, expiresAt }: Token, now: Instant): boolean {
-  switch (kind) {
-    case 'auth':
-      return now < usedAt + TOKEN_LIFETIME_MS;
-    case 'session':
-      return now < issuedAt + SESSION_LIFETIME_MS;
-    case 'api':
-      return expiresAt === null || now < expiresAt;
-  }
+/**
+ * When it ends, however it is used; `null`: not by itself. Of somebody without an account it is not known
+ * whether they are still with the company, so all that they get ends like a session.
+ */
+export function endOfToken({ kind, account, issuedAt, expiresAt }: Token): Instant | null {
+  const isShort = kind === 'session' || isPerson(account ?? '');
+  return isShort ? plus(issuedAt, SESSION_LIFETIME_MS) : expiresAt;
+}
+
+export function isTokenAlive(token: Token, now: Instant): boolean {
+  if (token.kind === 'auth' && now >= token.usedAt + TOKEN_LIFETIME_MS) return false;
+  const end = endOfToken(token);
+  return end === null || now < end;
 }
 
 export function isTouchDue({ usedAt, isUsed }: Token, now: Instant): boolean {

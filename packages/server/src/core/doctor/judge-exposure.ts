@@ -13,6 +13,8 @@ export interface ExposureFacts {
   readonly localAdmin: 'setup' | 'always' | 'never';
   /** `null`: the store could not be asked. */
   readonly isOneTimePasswordInUse: boolean | null;
+  /** Local callers no longer administer the server without credentials; `null` as above. */
+  readonly isSetUp: boolean | null;
   /** The settings whose URL is plain HTTP to another machine. */
   readonly plainUrls: readonly string[];
 }
@@ -28,7 +30,7 @@ export function judgeExposure(facts: ExposureFacts): readonly Verdict[] {
       ...plainUrls.map((path) =>
         warn(
           `What is sent to "${path}" can be read on the network.`,
-          'Use an address with https:// or tls://.',
+          'Use an address with https://, tls:// or ldaps://.',
         ),
       ),
     ],
@@ -51,11 +53,12 @@ function judgeClients({ isPublic, clients }: ExposureFacts): Verdict | null {
   );
 }
 
-function judgePassword({ isOneTimePasswordInUse, isLoopback }: ExposureFacts): Verdict | null {
+function judgePassword({ isOneTimePasswordInUse, isSetUp, isLoopback }: ExposureFacts): Verdict | null {
   if (isOneTimePasswordInUse !== true) return null;
-  const who = isLoopback
-    ? 'every user of this machine can administer the server'
-    : 'it may be guessed or seen';
+  const who =
+    isLoopback && isSetUp !== true
+      ? 'every user of this machine can administer the server'
+      : 'it may be guessed or seen';
   return warn(
     `An administrator still has the one-time password: ${who}.`,
     'Replace it with "berth user password admin".',

@@ -281,3 +281,18 @@ export function judgeForwarding(receivers: Readonly<Record<string, DeliveryFacts
     .join(', ');
   return orWell(failing, well === '' ? 'Events are forwarded nowhere' : well);
 }
+
+/** `fault`: what is wrong with the provider that people sign in with. */
+export function judgeProvider(name: string | null, fault: string | null): readonly Verdict[] {
+  const away = `Nobody can sign in with the provider. ${fault}`;
+  const advice = 'Check auth.oidc.issuer and the network. Accounts of this server can sign in meanwhile.';
+  const well = name === null ? 'Only accounts of this server sign in' : `The provider ${name} answers`;
+  return orWell([fault === null ? null : warn(away, advice)], well);
+}
+
+/** The same for the directory that checks names and passwords. */
+export function judgeDirectory(fault: string | null): readonly Verdict[] {
+  const away = `Nobody from the directory can sign in. ${fault}`;
+  const advice = 'Check auth.ldap.url and the network. Accounts of this server can sign in meanwhile.';
+  return orWell([fault === null ? null : warn(away, advice)], 'The directory answers');
+}

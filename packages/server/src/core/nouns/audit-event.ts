@@ -118,7 +118,10 @@ export type SystemEvent = Readonly<
     }
   /** `name`: its own or its account's. */
   | { kind: 'token_revoked'; tokenId: string; name: string | null; by: Actor }
-  | { kind: 'signed_in' | 'sign_in_failed'; account: string; by: Actor }
+  /** `role` and `subject`: of somebody whom a provider has identified, and who that is for it. */
+  | { kind: 'signed_in'; account: string; role?: string; subject?: string; by: Actor }
+  /** `reason`: of somebody who came from a provider; a wrong password has none. */
+  | { kind: 'sign_in_failed'; account: string; reason?: string; by: Actor }
   /** With the fingerprints of the keys that were set. */
   | {
       kind: 'cloud_keys_set';

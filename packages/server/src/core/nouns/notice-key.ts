@@ -14,7 +14,8 @@ export interface NoticeKey {
     | 'master_key_exported'
     | 'backup_made'
     | 'backup_failed'
-    | 'backup_overdue';
+    | 'backup_overdue'
+    | 'sign_in_used';
   /** Empty if there is only one such thing. */
   readonly subject: string;
 }
@@ -26,6 +27,11 @@ export function heldKey(fingerprint: string): NoticeKey {
 
 export function tokenNoticeKey(tokenId: string): NoticeKey {
   return { kind: 'token_expiring', subject: tokenId };
+}
+
+/** Stores when this attempt to sign in with a provider was used: it counts once, on all servers together. */
+export function attemptKey(attempt: string): NoticeKey {
+  return { kind: 'sign_in_used', subject: attempt };
 }
 
 /** A license, or one of its features. */

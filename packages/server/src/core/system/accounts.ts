@@ -94,8 +94,8 @@ export const removeAccount = {
  * make tokens, and accounts to sign in with; so every account is signed out, except for `keptToken`, and the
  * tokens made over HTTP are revoked.
  */
-function endSetup(
-  { isSetUp }: AccountFacts,
+export function endSetup(
+  { isSetUp }: Pick<SystemFacts, 'isSetUp'>,
   role: Role,
   oneTime: boolean,
   keptToken: string | null = null,

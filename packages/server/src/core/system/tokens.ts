@@ -29,11 +29,7 @@ export const signIn = {
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
-        {
-          kind: 'remove_dead_tokens',
-          authUsedBy: plus(now, -TOKEN_LIFETIME_MS),
-          sessionIssuedBy: plus(now, -SESSION_LIFETIME_MS),
-        },
+        removeDead(now),
         ...(oneTime === null ? [] : [{ kind: 'use_one_time_password', name } as const]),
         { kind: 'put_token', tokenHash, token },
       ],
@@ -99,7 +95,15 @@ export const revokeToken = {
   },
 } satisfies SystemModule<RevokeToken>;
 
-function tokenOf(tokenHash: string, now: Instant) {
+export function removeDead(now: Instant) {
+  return {
+    kind: 'remove_dead_tokens',
+    authUsedBy: plus(now, -TOKEN_LIFETIME_MS),
+    sessionIssuedBy: plus(now, -SESSION_LIFETIME_MS),
+  } as const;
+}
+
+export function tokenOf(tokenHash: string, now: Instant) {
   const at = { issuedAt: now, usedAt: now, isUsed: false, expiresAt: null };
   return { id: tokenIdOf(tokenHash), name: null, account: null, role: null, restriction: null, ...at };
 }

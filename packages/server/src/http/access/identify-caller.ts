@@ -168,5 +168,5 @@ function requireMonitor({ request, peer, auth }: Visit): Caller {
 
 async function whySetupIsOver({ localAdmin }: AuthSettings, accounts: Accounts): Promise<string | null> {
   if (localAdmin === 'always' || (await accounts.isBeingSetUp())) return null;
-  return 'setup is over: an administrator has set a password';
+  return 'setup is over: an administrator has set a password, or signed in with a provider or a directory';
 }

@@ -5,25 +5,30 @@ import type { AuthSettings } from './caller.ts';
 import { isSameText } from './same-text.ts';
 
 /**
- * The session cookie of a browser. Over TLS, its name binds it to this host and to TLS. Browsers would drop
- * such a cookie over plain HTTP, so it has another name there, which is only accepted there.
+ * The cookies of a browser. Over TLS, their names bind them to this host and to TLS. Browsers would drop such
+ * cookies over plain HTTP, so they have other names there, which are only accepted there.
  */
-const SECURE_COOKIE = '__Host-berth';
-const PLAIN_COOKIE = 'berth';
+const COOKIES = {
+  session: { secure: '__Host-berth', plain: 'berth' },
+  attempt: { secure: '__Host-berth-sign-in', plain: 'berth-sign-in' },
+} as const;
 
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 
 /** The header with the CSRF token, which only our page can read. */
 const CSRF_HEADER = 'x-berth-csrf';
 
-export function sessionCookie(token: string, { isSecure }: Peer): string {
-  return isSecure === true
-    ? `${SECURE_COOKIE}=${token}; ${ATTRIBUTES}; Secure`
-    : `${PLAIN_COOKIE}=${token}; ${ATTRIBUTES}`;
+/** `attempt`: of a sign-in with a provider, while it is under way. */
+type CookieKind = keyof typeof COOKIES;
+
+function nameOf(kind: CookieKind, { isSecure }: Peer): string {
+  return COOKIES[kind][isSecure === true ? 'secure' : 'plain'];
 }
 
-export function endedSessionCookie(peer: Peer): string {
-  return `${sessionCookie('', peer)}; Max-Age=0`;
+/** Without `seconds`, the browser keeps it until it is closed; with 0, it drops it. */
+export function cookie(kind: CookieKind, value: string, peer: Peer, seconds?: number): string {
+  const end = seconds === undefined ? '' : `; Max-Age=${seconds}`;
+  return `${nameOf(kind, peer)}=${value}; ${ATTRIBUTES}${peer.isSecure === true ? '; Secure' : ''}${end}`;
 }
 
 /** The token in the cookie; `null` if there is no valid one. */
@@ -32,10 +37,12 @@ export function readSessionToken(
   peer: Peer,
   { requireTls }: AuthSettings,
 ): string | null {
-  const cookies = request.headers.get('cookie');
-  if (cookies === null || (requireTls && peer.isSecure !== true)) return null;
-  const name = peer.isSecure === true ? SECURE_COOKIE : PLAIN_COOKIE;
-  const pairs = cookies.split(';').map((pair) => pair.trim());
+  return requireTls && peer.isSecure !== true ? null : readCookie('session', request, peer);
+}
+
+export function readCookie(kind: CookieKind, request: RequestHead, peer: Peer): string | null {
+  const name = nameOf(kind, peer);
+  const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
 }
 
@@ -66,6 +73,17 @@ export function requireSameOrigin(request: RequestHead, peer: Peer): void {
 /** The origin of pages that were loaded from this server. */
 export function ownOriginOf(request: RequestHead, { isSecure }: Peer): string {
   return `${isSecure === true ? 'https' : 'http'}://${request.headers.get('host')}`;
+}
+
+/** The provider sends browsers there: so it is a page of this server, by the name that the browser knows. */
+export function requirePage(page: string | undefined, request: RequestHead, peer: Peer): string {
+  if (page === undefined)
+    throw new RequestError('missing_parameters', 'Send the address of the page as "page".');
+  const url = URL.parse(page);
+  const isOwn = url?.origin === ownOriginOf(request, peer);
+  if (isOwn && url.href === page && !/[?#]/.test(page)) return page;
+  const message = 'Send the address of a page of this server, without a query, as "page".';
+  throw new RequestError('validation_error', message, { field: 'page' });
 }
 
 const OWN_SITES = new Set(['same-origin', 'none']);

@@ -1,4 +1,5 @@
 import { parseAddress } from '@berth/protocol/address-range';
+import { quote } from '@berth/protocol/quote';
 import { RequestError } from '@berth/protocol/request-error';
 import type { HeaderFields, Peer, RequestHead } from '@berth/web/http-request';
 import type { Reply } from '@berth/web/reply';
@@ -85,12 +86,6 @@ function requireAllowedOrigin({ request, peer, pages }: Omit<PageRequest, 'route
           'setting "http.allowedOrigins".',
     { setting: 'http.allowedOrigins' },
   );
-}
-
-const MAX_QUOTED = 100;
-
-function quote(text: string): string {
-  return `"${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}"`;
 }
 
 /** Lets pages of an allowed origin read responses, including refusals. Never with cookies. */

@@ -8,6 +8,7 @@ import type { Identity } from '../../services/identity/identity.ts';
 import type { Oversight } from '../../services/lending/oversight.ts';
 import { problem } from '../reply/problem.ts';
 import { defineRoute, type Route } from '../route.ts';
+import { SIGN_IN_ERRORS } from './admin/session.ts';
 import { type FindPage, pageReply, wantsPage } from './page.ts';
 
 interface PublicServices {
@@ -76,7 +77,7 @@ function authRoute(accounts: Accounts): Route {
         token: described(z.string(), 'The token: send it as `Authorization: Bearer TOKEN`.'),
       }),
     },
-    errors: ['unauthorized', 'too_many_requests', 'store_unavailable'],
+    errors: [...SIGN_IN_ERRORS, 'store_unavailable'],
     handle: async ({ request, peer }) => {
       const { name, password } = readBasic(request.headers.get('authorization'));
       const token = await accounts.signIn({ name, password, address: peer.address, signal: request.signal });

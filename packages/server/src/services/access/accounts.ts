@@ -1,9 +1,12 @@
 import { RequestError } from '@berth/protocol/request-error';
+import { foldName } from '../../core/access/person.ts';
 import type { Role } from '../../core/access/role.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Refused } from '../../core/outcome.ts';
+import type { Person } from '../../providers/sign-in-provider.ts';
 import type { AccountRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
+import type { DirectoryPeople } from './directory-people.ts';
 import { checkPassword, hashPassword, makeOneTimePassword, requireGoodPassword } from './passwords.ts';
 import { createSignInThrottle, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
@@ -15,6 +18,8 @@ interface AccountsOptions {
   readonly readMonotonicMs: () => number;
   /** Of scrypt, in tests of everything but passwords. */
   readonly passwordCost?: number | undefined;
+  /** Who else may sign in; `null`: nobody. */
+  readonly people?: DirectoryPeople | null;
 }
 
 interface SignInRequest {
@@ -52,8 +57,8 @@ export interface Accounts {
    */
   ensureAdministrator(show: (password: string) => void): Promise<void>;
   /**
-   * Returns a new token, or `null` for a wrong name or password, in the same time for both. An expired
-   * one-time password is rejected with what to do.
+   * Returns a new token, or `null` for a wrong name or password, in the same time for both if there is no
+   * directory. An expired one-time password is rejected with what to do, and so is a person without a role.
    */
   signIn(request: SignInRequest): Promise<string | null>;
   /** Whether no administrator has replaced the generated password yet. */
@@ -77,7 +82,9 @@ interface NewAccount {
 export function createAccounts(store: Store, options: AccountsOptions): Accounts {
   const tokens = createTokens(store, options.readMonotonicMs);
   const throttle = createSignInThrottle(options.readMonotonicMs);
-  const check = (request: SignInRequest) => judge(store, throttle, request, options.passwordCost);
+  const { people = null } = options;
+  const judging = { store, throttle, cost: options.passwordCost };
+  const check = async (request: SignInRequest) => (await judge(request, judging, null)).checkedHash;
   const hash = (password: string) => hashPassword(password, options.passwordCost);
 
   const { execute } = tokens;
@@ -91,7 +98,12 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
       const outcome = await store.execute({ kind: 'create_account', ...account, by: 'server' });
       if (outcome.kind === 'done') show(password);
     },
-    signIn: (request) => signIn(store, request, check),
+    signIn: async (request) => {
+      const { checkedHash, person } = await judge(request, judging, people);
+      if (person === null || people === null) return signIn(store, request, checkedHash);
+      const { address, isBrowser = false } = request;
+      return people.admit(person, { address, isBrowser }, execute);
+    },
     isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
     list: () => store.read({ kind: 'list_accounts' }),
     async add({ name, role, password }, by) {
@@ -130,10 +142,9 @@ type Hash = (password: string) => Promise<string>;
 async function signIn(
   store: Store,
   request: SignInRequest,
-  check: (request: SignInRequest) => Promise<string | null>,
+  checkedHash: string | null,
 ): Promise<string | null> {
   const { name: account, address, isBrowser = false } = request;
-  const checkedHash = await check(request);
   const token = checkedHash === null ? null : makeToken();
   const tokenHash = token === null ? null : hashToken(token);
   const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser } as const;
@@ -142,24 +153,52 @@ async function signIn(
   return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }
 
-/** The hash that matches the password; `null` for a wrong name or password. */
+interface Judging {
+  readonly store: Store;
+  readonly throttle: SignInThrottle;
+  readonly cost: number | undefined;
+}
+
+/** Whose password it is; both `null` for a wrong name or password. */
+interface Judgement {
+  /** The hash of the account that it matches. */
+  readonly checkedHash: string | null;
+  /** Somebody in the directory. */
+  readonly person: Person | null;
+}
+
+/** The directory is asked only about those who have no account: nobody there can take the place of one. */
 async function judge(
-  store: Store,
-  throttle: SignInThrottle,
-  request: SignInRequest,
-  cost: number | undefined,
-): Promise<string | null> {
-  const { name, password, address, signal } = request;
-  const attempt = throttle.begin(name, address);
+  { name, password, address, signal }: SignInRequest,
+  { store, throttle, cost }: Judging,
+  people: DirectoryPeople | null,
+): Promise<Judgement> {
+  const attempt = throttle.begin(name, address, people === null ? null : foldName(name));
   let isRight: boolean | null = null;
   try {
     const hash = (await store.read({ kind: 'find_account', name }))?.passwordHash ?? null;
-    isRight = await checkPassword(password, hash, address, signal, cost);
-    return isRight ? hash : null;
+    const isOwn = await checkPassword(password, hash, address, signal, cost);
+    let person: Person | null = null;
+    if (people !== null && hash === null && !(await hasAccount(store, name))) {
+      attempt.askDirectory();
+      // Whoever leaves before the answer has made the directory count a guess all the same.
+      person = await people.find(name, password, signal).catch((error) => {
+        if (signal?.aborted === true) isRight = false;
+        throw error;
+      });
+    }
+    isRight = isOwn || person !== null;
+    return { checkedHash: isOwn ? hash : null, person };
   } finally {
     // A request rejected by the queue or the disk was not a guess.
     attempt.end(isRight ?? 'unknown');
   }
+}
+
+/** Whether an account has the name, in whatever way a directory might read it. */
+async function hasAccount(store: Store, name: string): Promise<boolean> {
+  const folded = foldName(name);
+  return (await store.read({ kind: 'list_accounts' })).some((account) => foldName(account.name) === folded);
 }
 
 async function choosePassword(given: string | null, account: string, hash: Hash) {

@@ -25,11 +25,25 @@ interface Failures {
   lastMs: number;
   /** Guesses being checked now. */
   open: number;
+  /** Guesses that a directory is checking now. */
+  asked: number;
 }
 
 export interface SignInThrottle {
-  /** Throws if it is too early for another guess. Otherwise the caller must call `end` with the result. */
-  begin(account: string, address: string): { end(isRight: boolean | 'unknown'): void };
+  /**
+   * Throws if it is too early for another guess. Otherwise the caller must call `end` with the result.
+   * `person`: whom a directory may find by that name; `null`: there is no directory.
+   */
+  begin(account: string, address: string, person?: string | null): Attempt;
+}
+
+interface Attempt {
+  /**
+   * The directory is asked, which may take long: that must not keep accounts from signing in from the same
+   * place. Throws if it is being asked too much.
+   */
+  askDirectory(): void;
+  end(isRight: boolean | 'unknown'): void;
 }
 
 /**
@@ -40,28 +54,45 @@ export interface SignInThrottle {
  */
 export function createSignInThrottle(readMonotonicMs: () => number): SignInThrottle {
   const pairs = new Map<string, Failures>();
+  const people = new Map<string, Failures>();
   const places = new Map<string, Failures>();
 
   return {
-    begin(account, address) {
+    begin(account, address, person = null) {
       const nowMs = readMonotonicMs();
       const place = placeOf(address);
-      const pairKey = JSON.stringify([account, place]);
+      const keys = [
+        [pairs, JSON.stringify([account, place])] as const,
+        ...(person === null ? [] : [[people, JSON.stringify([person, place])] as const]),
+      ];
       // A rejected guess is not remembered, so it cannot displace other entries.
       const waitMs = Math.max(
         waitOfPlace(look(places, place, nowMs), nowMs),
-        waitOfPair(look(pairs, pairKey, nowMs), nowMs),
+        ...keys.map(([memory, key]) => waitOfPair(look(memory, key, nowMs), nowMs)),
       );
       if (waitMs > 0) throw tooEarly(waitMs);
-      const counted = [keep(pairs, pairKey, nowMs), keep(places, place, nowMs)] as const;
-      for (const failures of counted) failures.open += 1;
-      return {
-        end(isRight) {
-          for (const failures of counted) failures.open -= 1;
-          if (isRight === true) counted[0].count = 0;
-          else if (isRight === false) for (const failures of counted) note(failures, readMonotonicMs());
-        },
-      };
+      const names = keys.map(([memory, key]) => keep(memory, key, nowMs));
+      return count(names, keep(places, place, nowMs), readMonotonicMs);
+    },
+  };
+}
+
+function count(names: readonly Failures[], place: Failures, readMonotonicMs: () => number): Attempt {
+  let isAsked = false;
+  for (const failures of [...names, place]) failures.open += 1;
+  return {
+    askDirectory() {
+      const most = place.count < FREE_FAILURES_OF_PLACE ? MAX_AT_ONCE : 1;
+      if (place.asked >= most) throw tooEarly(PLACE_WAIT_MS);
+      isAsked = true;
+      place.open -= 1;
+      place.asked += 1;
+    },
+    end(isRight) {
+      for (const failures of names) failures.open -= 1;
+      place[isAsked ? 'asked' : 'open'] -= 1;
+      if (isRight === true) for (const failures of names) failures.count = 0;
+      else if (isRight === false) for (const failures of [...names, place]) note(failures, readMonotonicMs());
     },
   };
 }
@@ -87,8 +118,9 @@ function waitOfPlace({ count, lastMs, open }: Failures, nowMs: number): number {
 /** The remembered failures, or none. */
 function look(memory: Map<string, Failures>, key: string, nowMs: number): Failures {
   const known = memory.get(key);
-  const isFresh = known !== undefined && (known.open > 0 || nowMs - known.lastMs < MEMORY_MS);
-  return isFresh ? known : { count: 0, lastMs: nowMs, open: 0 };
+  const isFresh =
+    known !== undefined && (known.open > 0 || known.asked > 0 || nowMs - known.lastMs < MEMORY_MS);
+  return isFresh ? known : { count: 0, lastMs: nowMs, open: 0, asked: 0 };
 }
 
 /** The same, and marks the entry as used most recently. */

@@ -10,7 +10,9 @@ import {
   judgeChannels,
   judgeCloud,
   judgeDatabase,
+  judgeDirectory,
   judgeForwarding,
+  judgeProvider,
   judgeVersions,
   judgeWebhooks,
   type VersionFacts,
@@ -19,6 +21,8 @@ import { judgeClock, judgeDiskHealth, judgeFiles, judgeRules } from '../../core/
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import { CHECK_FILE } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
+import type { DirectoryPeople } from '../access/directory-people.ts';
+import type { SingleSignOn } from '../access/single-sign-on.ts';
 import type { Backups } from '../backups/backups.ts';
 import { findDiskSpace } from '../backups/disk-space.ts';
 import { CertificateError, loadFiles } from '../certificates/certificate-files.ts';
@@ -42,7 +46,7 @@ export interface DoctorOptions {
   /** The file with the master key; `null` if it is in the environment. */
   readonly keyFile: string | null;
   readonly isShared: boolean;
-  readonly exposure: Omit<ExposureFacts, 'isOneTimePasswordInUse'>;
+  readonly exposure: Omit<ExposureFacts, 'isOneTimePasswordInUse' | 'isSetUp'>;
   readonly readWall: () => Instant;
   readonly readMonotonicMs: () => number;
 }
@@ -56,6 +60,8 @@ export interface DoctorParts extends Pick<VersionFacts, 'version' | 'node' | 'kn
   readonly syslog: Pick<Deliveries, 'describe'>;
   readonly eventsFile: Pick<Deliveries, 'describe'>;
   readonly backups: Pick<Backups, 'describe'>;
+  readonly singleSignOn: Pick<SingleSignOn, 'name' | 'findFault'>;
+  readonly people: Pick<DirectoryPeople, 'findFault'> | null;
   readonly findUncertified: FindUncertified;
 }
 
@@ -117,7 +123,8 @@ function aroundServer(options: DoctorOptions, store: Store | null) {
     exposure: async () => {
       const description = await store?.read({ kind: 'describe_store' }).catch(() => null);
       const isOneTimePasswordInUse = description?.isOneTimePasswordInUse ?? null;
-      return judgeExposure({ ...options.exposure, isOneTimePasswordInUse });
+      const isSetUp = (await store?.read({ kind: 'is_set_up' }).catch(() => null)) ?? null;
+      return judgeExposure({ ...options.exposure, isOneTimePasswordInUse, isSetUp });
     },
   } satisfies Partial<Record<Check, Examination>>;
 }
@@ -177,6 +184,10 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
         'syslog.url': await parts.syslog.describe(),
         'eventsFile.path': await parts.eventsFile.describe(),
       }),
+    provider: async () => [
+      ...judgeProvider(parts.singleSignOn.name, await parts.singleSignOn.findFault()),
+      ...(parts.people === null ? [] : judgeDirectory(await parts.people.findFault())),
+    ],
   } satisfies Partial<Record<Check, Examination>>;
 }
 

@@ -164,6 +164,10 @@ export const STATEMENTS = {
         (SELECT token_hash FROM token WHERE account = ? ORDER BY used_at DESC ${ALL_AFTER} ?)`,
   }),
 
+  ...writesTo('notice', {
+    removeUsedAttempts: "DELETE FROM notice WHERE kind = 'sign_in_used' AND value <= ?",
+  }),
+
   ...writesTo('account', {
     clampOneTimePasswords: 'UPDATE account SET one_time_at = :now WHERE one_time_at > :now',
     putPassword: 'UPDATE account SET password_hash = ?, one_time_at = ?, one_time_used = 0 WHERE name = ?',

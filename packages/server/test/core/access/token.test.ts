@@ -32,6 +32,11 @@ describe('a token', () => {
   const lifetimes: [string, Token, number][] = [
     ['from /auth lives for thirty days after its last use', token('auth'), 30 * DAY_MS],
     ['of a browser lives for twelve hours', token('session'), 12 * HOUR_MS],
+    [
+      'of somebody in a directory lives for twelve hours',
+      { ...token('auth'), account: 'ldap:ann' },
+      12 * HOUR_MS,
+    ],
     ['with an end lives until then', token('api', plus(NOW, HOUR_MS)), HOUR_MS],
   ];
   for (const [title, mine, lifetimeMs] of lifetimes) {

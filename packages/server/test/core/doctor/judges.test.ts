@@ -328,6 +328,7 @@ test('exposure behind a proxy is a warning, and over TLS none', () => {
     clients: 'open',
     localAdmin: 'setup',
     isOneTimePasswordInUse: null,
+    isSetUp: null,
     plainUrls: [],
   } as const;
   assert.match(read(judgeExposure(facts)), /^warning: .*without TLS/);
@@ -350,7 +351,9 @@ test('exposure behind a proxy is a warning, and over TLS none', () => {
   );
   const oneTime = { ...safe, isOneTimePasswordInUse: true };
   assert.match(read(judgeExposure(oneTime)), /^warning: .*one-time password: it may be guessed or seen\.$/);
-  assert.match(read(judgeExposure({ ...oneTime, isLoopback: true })), /: every user of this machine can/);
+  const here = { ...oneTime, isLoopback: true };
+  assert.match(read(judgeExposure(here)), /: every user of this machine can/);
+  assert.match(read(judgeExposure({ ...here, isSetUp: true })), /: it may be guessed or seen/);
   assert.match(read(judgeExposure({ ...safe, isOneTimePasswordInUse: false })), /^ok: /);
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS } from '../../../src/core/access/token.ts';
 import { DAY_MS, HOUR_MS, plus } from '../../../src/core/nouns/instant.ts';
+import { attemptKey } from '../../../src/core/nouns/notice-key.ts';
 import { NOW } from '../../core/examples.ts';
 import type { ExamStore } from './exam-store.ts';
 
@@ -17,6 +18,18 @@ const signIn = (account: string, tokenHash: string | null, isBrowser = false) =>
     tokenHash,
     checkedHash: `hash of ${account}`,
     isBrowser,
+  }) as const;
+
+const signInPerson = (attempt: string, role: 'admin' | 'operator' | 'viewer' | null) =>
+  ({
+    kind: 'sign_in_person',
+    account: 'oidc:ann',
+    subject: 'id of ann',
+    address: '::1',
+    session: role === null ? null : { tokenHash: `t${attempt}`, role },
+    reason: role === null ? 'no role' : null,
+    isBrowser: true,
+    attempt,
   }) as const;
 
 const setPassword = (account: string, keptToken: string | null, oneTime = false) =>
@@ -83,6 +96,38 @@ export const ACCOUNTS = {
     assert.equal((await findToken(exam, 't1'))?.isUsed, true);
     const failed = ['sign_in_failed', 'sign_in_failed'];
     assert.deepEqual(await listKinds(exam), ['account_created', ...failed, 'signed_in']);
+  },
+
+  'people of a provider have sessions with a role, and no accounts': async (exam: ExamStore) => {
+    assert.deepEqual(await exam.execute(signInPerson('1', 'operator')), DONE);
+    const own = { id: 't1', kind: 'session', account: 'oidc:ann', name: null, role: 'operator' };
+    const at = { issuedAt: NOW, usedAt: NOW, isUsed: false, expiresAt: null, restriction: null };
+    assert.deepEqual(await findToken(exam, 't1'), { ...own, ...at });
+    assert.deepEqual(await exam.execute(signInPerson('2', null)), { kind: 'done', count: 0 });
+    await exam.restart();
+    for (const used of ['1', '2']) {
+      const again = { ...signInPerson(used, 'admin'), session: { tokenHash: 'x', role: 'admin' } } as const;
+      assert.equal(await codeOf(exam, again), 'sign_in_refused');
+    }
+    assert.deepEqual(await listTokenIds(exam), ['t1']);
+    assert.equal(await exam.store.read({ kind: 'is_set_up' }), false);
+    assert.deepEqual(await exam.execute(signInPerson('3', 'admin')), DONE);
+    assert.deepEqual(await listTokenIds(exam), ['t3'], 'an administrator ends the setup');
+    assert.equal(await exam.store.read({ kind: 'is_set_up' }), true);
+    const failed = ['sign_in_failed', 'sign_in_failed', 'sign_in_failed'];
+    assert.deepEqual(await listKinds(exam), ['signed_in', ...failed, 'signed_in']);
+  },
+
+  'used attempts are forgotten after an hour': async (exam: ExamStore) => {
+    const isKnown = async (attempt: string) =>
+      (await exam.store.read({ kind: 'find_notice', key: attemptKey(attempt) })) !== null;
+    await exam.execute(signInPerson('1', 'viewer'));
+    exam.clock.advance(HOUR_MS - 1);
+    await exam.execute(signInPerson('2', 'viewer'));
+    assert.deepEqual([await isKnown('1'), await isKnown('2')], [true, true]);
+    exam.clock.advance(1);
+    await exam.execute(signInPerson('3', 'viewer'));
+    assert.deepEqual([await isKnown('1'), await isKnown('2'), await isKnown('3')], [false, true, true]);
   },
 
   'ended tokens are removed at the next sign-in, but not those with a name': async (exam: ExamStore) => {

@@ -2,17 +2,13 @@ import { SESSION_API } from '@berth/protocol/admin/session';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
+import { isPerson, nameOfPerson } from '../../../core/access/person.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
+import type { SingleSignOn } from '../../../services/access/single-sign-on.ts';
 import type { AuthSettings, Caller } from '../../access/caller.ts';
 import { mayUse } from '../../access/identify-caller.ts';
-import {
-  csrfTokenOf,
-  endedSessionCookie,
-  readSessionToken,
-  requireSameOrigin,
-  sessionCookie,
-} from '../../access/session.ts';
+import { cookie, csrfTokenOf, readSessionToken, requireSameOrigin } from '../../access/session.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';
 
@@ -20,14 +16,23 @@ interface SessionServices {
   readonly facts: { readonly version: string };
   readonly settings: { readonly current: Pick<Config, 'page'> };
   readonly accounts: Accounts;
+  readonly singleSignOn: SingleSignOn;
   readonly auth: AuthSettings;
   /** All routes of the server. */
   readonly listRoutes: () => readonly Route[];
 }
 
+/** With a name and a password. */
+export const SIGN_IN_ERRORS = [
+  'unauthorized',
+  'sign_in_refused',
+  'sign_in_unavailable',
+  'too_many_requests',
+] as const;
+
 /** Signs browsers in and out. Programs use `/auth` and a token instead. */
 export function sessionRoutes(services: SessionServices): readonly Route[] {
-  const { accounts, auth, facts, settings } = services;
+  const { accounts, singleSignOn, auth, facts, settings } = services;
   return adminRoutes(SESSION_API, {
     'GET /api/admin/welcome': {
       name: 'admin_welcome',
@@ -40,6 +45,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
           version: facts.version,
           is_set_up: !(await accounts.isBeingSetUp()),
           is_secure: peer.isSecure === true,
+          provider: singleSignOn.name,
         }),
     },
     'POST /api/admin/session/start': {
@@ -47,7 +53,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       access: 'public',
       takesPassword: true,
       summary: 'Sign in a browser; the session is a cookie that expires after twelve hours',
-      errors: ['unauthorized', 'csrf_rejected', 'too_many_requests', 'missing_parameters'],
+      errors: [...SIGN_IN_ERRORS, 'csrf_rejected', 'missing_parameters'],
       handle: async ({ request, peer, body }, send) => {
         requireSameOrigin(request, peer);
         if (body.name === undefined || body.password === undefined) {
@@ -56,9 +62,11 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
         const credentials = { name: body.name, password: body.password, address: peer.address };
         const token = await accounts.signIn({ ...credentials, isBrowser: true, signal: request.signal });
         if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
-        await endReplaced(readSessionToken(request, peer, auth), credentials, accounts);
-        const reply = send({ name: body.name, csrf_token: csrfTokenOf(token) });
-        return { ...reply, headers: { 'Set-Cookie': sessionCookie(token, peer) } };
+        const name = (await accounts.tokens.find(token, { isUse: false }))?.name ?? body.name;
+        const by = { name, address: peer.address };
+        await endReplaced(readSessionToken(request, peer, auth), by, accounts);
+        const reply = send({ name, csrf_token: csrfTokenOf(token) });
+        return { ...reply, headers: { 'Set-Cookie': cookie('session', token, peer) } };
       },
     },
     'GET /api/admin/session': {
@@ -82,23 +90,30 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       handle: async ({ peer, caller }, send) => {
         const { holder } = caller;
         if (holder !== null) await accounts.tokens.revoke(holder.tokenId, caller.actor);
-        const reply = send({ ended: holder !== null });
+        const url = isOfProvider(caller) ? await singleSignOn.findSignOut() : null;
+        const reply = send({ ended: holder !== null, url });
         if (holder?.kind !== 'session') return reply;
-        return { ...reply, headers: { 'Set-Cookie': endedSessionCookie(peer) } };
+        return { ...reply, headers: { 'Set-Cookie': cookie('session', '', peer, 0) } };
       },
     },
   });
 }
 
+/** Whether there is a session at the OpenID provider, too. */
+function isOfProvider({ holder }: Caller): boolean {
+  return holder?.account?.startsWith(nameOfPerson('oidc', '')) === true;
+}
+
 /** By method and path, as in the API document. */
 function listOperations(caller: Caller, { auth, listRoutes }: SessionServices): readonly string[] {
+  const hasNone = isPerson(caller.holder?.account ?? '');
   return listRoutes()
-    .filter((route) => mayUse(caller, route, auth))
+    .filter((route) => mayUse(caller, route, auth) && !(route.name === 'set_password' && hasNone))
     .flatMap(({ methods, paths }) => methods.map((method) => `${method} ${paths[0]}`));
 }
 
 /** Revokes the session that a new sign-in replaces: the browser forgets it, so it has no other use. */
-async function endReplaced(session: string | null, by: Actor, { tokens }: Accounts): Promise<void> {
+export async function endReplaced(session: string | null, by: Actor, { tokens }: Accounts): Promise<void> {
   const holder = session === null ? null : await tokens.find(session, { isUse: false });
   if (holder?.kind === 'session') await tokens.revoke(holder.tokenId, by);
 }

@@ -2,8 +2,7 @@ import { ROLES } from '@berth/protocol/admin/choices';
 import { DEFAULT_TOKEN_DAYS, TOKEN_API } from '@berth/protocol/admin/tokens';
 import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../../config.ts';
-import { isTokenAlive, SESSION_LIFETIME_MS } from '../../../core/access/token.ts';
-import { plus } from '../../../core/nouns/instant.ts';
+import { endOfToken, isTokenAlive } from '../../../core/access/token.ts';
 import type { Shown } from '../../../core/system-command.ts';
 import type { Tokens } from '../../../services/access/tokens.ts';
 import type { Caller } from '../../access/caller.ts';
@@ -60,7 +59,7 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
 function presentToken({ token, now }: Awaited<ReturnType<Tokens['list']>>[number]) {
   const { id, kind, account, name: own, role, issuedAt, restriction } = token;
   const usedAt = token.isUsed ? token.usedAt : null;
-  const expiresAt = kind === 'session' ? plus(issuedAt, SESSION_LIFETIME_MS) : token.expiresAt;
+  const expiresAt = endOfToken(token);
   const isAlive = isTokenAlive(token, now);
   return toWire({ id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction, isAlive });
 }

@@ -66,6 +66,9 @@ const APPLY: Appliers<Batch, SystemChange> = {
   remove_notice({ statements }, { key }) {
     statements.notice.remove(key);
   },
+  forget_attempts({ statements }, { usedBy }) {
+    statements.removeUsedAttempts.run(usedBy);
+  },
   set_cursor({ statements }, { follower, position: { seq, index }, memory }) {
     statements.follower.put({ name: follower, seq, place: index, memory });
   },

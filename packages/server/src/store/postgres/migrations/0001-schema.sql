@@ -286,7 +286,8 @@ CREATE TABLE account (
   one_time_used BIGINT NOT NULL DEFAULT 0
 );
 
--- Tokens are kept as hashes only. A token is of an account, or has a name and a role of its own. `restriction`:
+-- Tokens are kept as hashes only. A token is of an account, or has a name and a role of its own. One with an account and
+-- a role is of a person without an account here, whom a provider or a directory has identified. `restriction`:
 -- 'until_set_up': it ends with the setup; 'password_only': it can do nothing but replace its account's password.
 CREATE TABLE token (
   token_hash TEXT COLLATE "C" PRIMARY KEY,
@@ -301,7 +302,7 @@ CREATE TABLE token (
   restriction TEXT COLLATE "C",
   is_used BIGINT NOT NULL,
   CHECK ((account IS NULL) = (name IS NOT NULL)),
-  CHECK ((account IS NULL) = (role IS NOT NULL))
+  CHECK (account IS NOT NULL OR role IS NOT NULL)
 );
 
 CREATE INDEX token_by_account ON token (account, used_at);

@@ -34,9 +34,9 @@ describe('a session', () => {
     const { cookie, sent, csrf } = await start(app, { peer: FOREIGN });
     assert.match(cookie, /^berth=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
     const who = await app.get('/api/admin/session', { peer: FOREIGN, headers: { cookie: sent } });
-    const own = { name: 'admin', role: 'admin', csrf_token: csrf, must_set_password: false };
+    const own = { name: 'admin', role: 'admin', csrf_token: csrf };
     const { operations, ...rest } = who.body;
-    assert.deepEqual(rest, { ...own, is_secure: false });
+    assert.deepEqual(rest, { ...own, must_set_password: false, is_secure: false });
     assert.ok((operations as string[]).includes('POST /api/v4/setKeys'));
   });
 

@@ -1,0 +1,57 @@
+import { type Config, ConfigError } from '../config.ts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
+import { createLdapDirectory } from '../providers/ldap-directory.ts';
+import { createOpenIdProvider } from '../providers/openid-provider.ts';
+import type { SignInProvider } from '../providers/sign-in-provider.ts';
+import { createDirectoryPeople, type DirectoryPeople } from '../services/access/directory-people.ts';
+import { createSingleSignOn, type SingleSignOn } from '../services/access/single-sign-on.ts';
+import type { Tokens } from '../services/access/tokens.ts';
+import type { Clock } from '../store/clock.ts';
+import type { Store } from '../store/store.ts';
+import { readCertificates } from './read-certificates.ts';
+
+type ProviderSettings = Config['auth']['oidc'];
+
+const TIMEOUT_SECONDS = 10;
+
+/** Signing in with the provider of the settings, if they have one. */
+export function composeSignIn(
+  store: Store,
+  { auth }: Config,
+  clock: Clock,
+  { execute }: Pick<Tokens, 'execute'>,
+): SingleSignOn {
+  const { issuer, name, groupsClaim, admins, operators, viewers } = auth.oidc;
+  return createSingleSignOn(store, {
+    provider: issuer === '' ? null : openProvider(auth.oidc, clock),
+    name: name || (URL.parse(issuer)?.host ?? ''),
+    groupsClaim,
+    roles: { admins, operators, viewers },
+    execute,
+    readWall: clock.readWall,
+    readMonotonicMs: clock.readMonotonicMs,
+  });
+}
+
+function openProvider(settings: ProviderSettings, { readMonotonicMs }: Clock): SignInProvider {
+  if (settings.clientId === '') {
+    throw new ConfigError('"auth.oidc.issuer" needs "auth.oidc.clientId": the provider gives you one.');
+  }
+  if (!settings.scopes.includes('openid')) {
+    throw new ConfigError('"auth.oidc.scopes" must contain "openid".');
+  }
+  const ca = readCertificates('auth.oidc.caFile', settings.caFile);
+  return createOpenIdProvider({ ...settings, ca, timeoutSeconds: TIMEOUT_SECONDS, readMonotonicMs });
+}
+
+/** Those in the directory of the settings, if they have one. */
+export function composePeople({ auth }: Config): DirectoryPeople | null {
+  const { caFile, ...settings } = auth.ldap;
+  if (settings.url === '') return null;
+  if (settings.base === '') {
+    throw new ConfigError('"auth.ldap.url" needs "auth.ldap.base": where in the directory people are.');
+  }
+  const ca = readCertificates('auth.ldap.caFile', caFile);
+  const timeoutMs = TIMEOUT_SECONDS * SECOND_MS;
+  return createDirectoryPeople(createLdapDirectory({ ...settings, ca, timeoutMs }), settings);
+}

@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { makeTestCertificate } from './certificate.ts';
+import { ensureTool } from './install-tools.ts';
+import { pollUntil } from './poll.ts';
+import { temporaryFolder } from './server-process.ts';
+import { findFreePort } from './stores/postgres.ts';
+
+export const READER = { dn: 'cn=reader,dc=example', password: 'the password of the reader' } as const;
+
+const PERSON = (uid: string, more = '') => `dn: uid=${uid},ou=people,dc=example
+objectClass: inetOrgPerson
+uid: ${uid}
+cn: ${uid}
+sn: ${uid}
+userPassword: password of ${uid}
+${more}`;
+
+const GROUP = (cn: string, ...members: readonly string[]) => `dn: cn=${cn},ou=groups,dc=example
+objectClass: groupOfNames
+cn: ${cn}
+${members.map((uid) => `member: uid=${uid},ou=people,dc=example\n`).join('')}`;
+
+const UNIT = (ou: string) => `dn: ou=${ou},dc=example\nobjectClass: organizationalUnit\nou: ${ou}\n`;
+
+/** The entry of another server, which nobody should be sent to. */
+const REFERRAL = (url: string) => `dn: ou=elsewhere,ou=people,dc=example
+objectClass: referral
+objectClass: extensibleObject
+ou: elsewhere
+ref: ${url}
+`;
+
+function listEntries(elsewhere: string): string {
+  return [
+    'dn: dc=example\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: example\n',
+    UNIT('people'),
+    UNIT('groups'),
+    'dn: cn=reader,dc=example\nobjectClass: organizationalRole\nobjectClass: simpleSecurityObject\n' +
+      `cn: reader\nuserPassword: ${READER.password}\n`,
+    PERSON('ann', 'mail: twice@example.com\n'),
+    PERSON('bob', 'mail: twice@example.com\n'),
+    PERSON('eve'),
+    PERSON('o*(dd)'),
+    GROUP('berth-admins', 'ann'),
+    GROUP('Staff', 'ann', 'bob', 'o*(dd)'),
+    REFERRAL(elsewhere),
+  ].join('\n');
+}
+
+interface Life {
+  after(work: () => unknown): void;
+}
+
+/** OpenLDAP with some people; `null` where it is missing and cannot be installed. */
+export async function startSlapd(t: Life, elsewhere = 'ldap://127.0.0.1:1/') {
+  if (!(await ensureTool('slapd', 'slapd'))) return null;
+  const folder = temporaryFolder(t);
+  const [port, securePort] = [await findFreePort(), await findFreePort()];
+  const { key, cert } = makeTestCertificate({ names: ['127.0.0.1', 'localhost'] });
+  const put = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const certFile = put('cert.pem', cert);
+  mkdirSync(join(folder, 'data'));
+  const settings = put(
+    'slapd.conf',
+    `include /etc/ldap/schema/core.schema
+     include /etc/ldap/schema/cosine.schema
+     include /etc/ldap/schema/inetorgperson.schema
+     modulepath /usr/lib/ldap
+     moduleload back_mdb
+     moduleload memberof
+     TLSCertificateFile ${certFile}
+     TLSCertificateKeyFile ${put('key.pem', key)}
+     database mdb
+     suffix dc=example
+     rootdn cn=root,dc=example
+     directory ${join(folder, 'data')}
+     overlay memberof
+     access to attrs=userPassword by anonymous auth by * none
+     access to * by dn.exact=${READER.dn} read by * none
+    `.replace(/^ +/gm, ''),
+  );
+  const filled = spawnSync('slapadd', ['-f', settings, '-l', put('entries.ldif', listEntries(elsewhere))]);
+  if (filled.status !== 0) throw new Error(String(filled.stderr));
+  const urls = `ldap://127.0.0.1:${port}/ ldaps://127.0.0.1:${securePort}/`;
+  const child: ChildProcess = spawn('slapd', ['-f', settings, '-h', urls, '-d', '0'], { stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  t.after(stop);
+  await pollUntil('slapd', () => canConnect(securePort));
+  return { plain: `ldap://127.0.0.1:${port}`, secure: `ldaps://127.0.0.1:${securePort}`, certFile, stop };
+}
+
+function canConnect(port: number): Promise<true | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port }, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(undefined));
+  });
+}
