@@ -359,8 +359,12 @@ describe('a provider with a certificate of the company', () => {
 for (const [what, settings, expected] of [
   ['without an id', { CLIENT_ID: '' }, /"auth\.oidc\.issuer" needs "auth\.oidc\.clientId"/],
   ['without the scope openid', { SCOPES: 'profile' }, /"auth\.oidc\.scopes" must contain "openid"/],
-  ['with a file that is not there', { CA_FILE: '/no/such/file' }, /"auth\.oidc\.caFile" must be a file/],
-  ['with a file that is no certificate', { CA_FILE: import.meta.filename }, /"auth\.oidc\.caFile" must be/],
+  ['with a file that is not there', { CA_FILE: '/no/such/file' }, /"auth\.oidc\.caFile" cannot be read/],
+  [
+    'with a file that is no certificate',
+    { CA_FILE: import.meta.filename },
+    /"auth\.oidc\.caFile" has no certificate/,
+  ],
 ] as const) {
   test(`a provider ${what} is refused at the start`, async (t) => {
     await assert.rejects(openSignInSite(t, 'https://login.example', settings), expected);
