@@ -20,8 +20,8 @@ interface Started {
 
 type Ended = EventData.TestPass | EventData.TestFail;
 
-/** CI machines may lack tools that need special permissions, but never these: the page tests need them. */
-const ALWAYS_IN_CI = /^optional: needs (?:curl|Chromium)$/;
+/** CI machines may lack tools that need special permissions, but never these, which tests install. */
+const ALWAYS_IN_CI = /^optional: needs (?:curl|Chromium|rsyslogd|slapd)$/;
 
 function mayBeMissing(reason: string): boolean {
   return reason.startsWith('optional:') && !ALWAYS_IN_CI.test(reason);

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
+import { canConnect } from './can-connect.ts';
 import { pollUntil } from './poll.ts';
 
 interface Life {
@@ -56,14 +56,4 @@ export class Rsyslog {
     const events = lines.map((line) => JSON.parse(line.slice(line.indexOf('{'))));
     return [...new Map(events.map((event) => [event.id, event])).values()];
   }
-}
-
-function canConnect(port: number): Promise<true | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port }, () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(undefined));
-  });
 }

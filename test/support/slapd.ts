@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
+import { canConnect } from './can-connect.ts';
 import { makeTestCertificate } from './certificate.ts';
 import { ensureTool } from './install-tools.ts';
 import { pollUntil } from './poll.ts';
@@ -98,14 +98,4 @@ export async function startSlapd(t: Life, elsewhere = 'ldap://127.0.0.1:1/') {
   t.after(stop);
   await pollUntil('slapd', () => canConnect(securePort));
   return { plain: `ldap://127.0.0.1:${port}`, secure: `ldaps://127.0.0.1:${securePort}`, certFile, stop };
-}
-
-function canConnect(port: number): Promise<true | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port }, () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(undefined));
-  });
 }
