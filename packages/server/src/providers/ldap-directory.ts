@@ -133,8 +133,8 @@ function namesOf(url: string, ca: string | null) {
 
 /**
  * Whoever is in between can send the beginning of a message right behind the answer to StartTLS. The library
- * would keep it, and read it together with what comes over TLS. It does not show what it has kept, so this
- * looks into its private parts; a test fails if they are called otherwise one day.
+ * would keep it, and read it together with what comes over TLS. It has no way to ask for
+ * what it kept, so this reads a private field; a test fails if that is ever renamed.
  */
 async function secure(client: Client, { url, startTls, ca }: LdapOptions): Promise<void> {
   if (!url.startsWith('ldap:') || !startTls) return;

@@ -119,7 +119,7 @@ async function askProvider(library: Library, options: OpenIdOptions): Promise<Se
     execute: url.protocol === 'http:' ? [library.allowInsecureRequests] : [],
   });
   const server = found.serverMetadata();
-  // The library lets some providers be called otherwise, and would then accept people of every company.
+  // The library lets some providers use another name, and would then accept people of every company.
   if (new URL(server.issuer).href === url.href) return server;
   throw new ProviderFault(
     'unavailable',
