@@ -301,7 +301,7 @@ describe('the rules on the page', () => {
     await goTo(page, 'rules');
     await page.getByText('The directory is away. The members stay as they were.').waitFor();
     await page.getByRole('button', { name: '2 members' }).first().click();
-    await page.getByText('ann, Doe, Jane').waitFor();
+    await page.getByText('ann · Doe, Jane').waitFor();
     assert.deepEqual(await findBarriers(page), []);
     assert.deepEqual(await findFlaws(page, 'rules'), []);
     await page.setViewportSize({ width: 1280, height: 900 });

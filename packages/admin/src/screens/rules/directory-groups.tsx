@@ -18,7 +18,7 @@ export function DirectoryGroups({ groups }: { readonly groups: readonly Group[] 
   if (groups.length === 0) return null;
   return (
     <Section title="Groups of the directory" note="asked every ten minutes">
-      <PlainTable columns={['Group', 'Told', 'In the directory']} hasActions>
+      <PlainTable columns={['Group', 'Last answer', 'In the directory']} hasActions>
         {groups.map((one) => (
           <Line
             key={one.group}
@@ -78,7 +78,7 @@ function Members({ group }: { readonly group: string }) {
   const members = useResource('/api/admin/rules/members', { group }, { isLive: true });
   return (
     <Show of={members} what="The members" rows={1}>
-      {(data) => <span dir="auto">{data.members.join(', ') || 'Nobody is in it.'}</span>}
+      {(data) => <span dir="auto">{data.members.join(' · ') || 'Nobody is in it.'}</span>}
     </Show>
   );
 }
