@@ -1,5 +1,6 @@
 import { connect as connectPlainly, isIP, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
+import { quote } from '@berth/protocol/quote';
 import type { Client, Entry } from 'ldapts';
 import { SECOND_MS } from '../core/nouns/instant.ts';
 import { type LdapEntry, listMembers } from './ldap-members.ts';
@@ -246,8 +247,15 @@ async function readEntry(client: Client, dn: string, attributes: readonly string
     const { searchEntries } = await client.search(dn, { scope: 'base', attributes: [...attributes] });
     return searchEntries[0] === undefined ? null : describeEntry(searchEntries[0]);
   } catch (error) {
-    if (NO_ENTRY.has((error as { readonly code?: unknown }).code)) return null;
-    throw error;
+    const { code } = error as { readonly code?: unknown };
+    if (NO_ENTRY.has(code)) return null;
+    // It concerns this entry: the other groups can be read.
+    if (typeof code !== 'number') throw error;
+    throw new ProviderFault(
+      'refused',
+      `The directory refuses to show ${quote(dn)} (LDAP error ${code}).`,
+      error,
+    );
   }
 }
 

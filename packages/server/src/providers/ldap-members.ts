@@ -11,13 +11,19 @@ const MEMBER_LISTS = ['member', 'uniqueMember'] as const;
 const LOGIN_NAMES = 'memberUid';
 
 /** What has one of these classes is no person, even if it is empty. */
-const GROUP_CLASSES = new Set(['group', 'groupofnames', 'groupofuniquenames', 'posixgroup']);
+const GROUP_CLASSES = new Set([
+  'group',
+  'groupofmembers',
+  'groupofnames',
+  'groupofuniquenames',
+  'posixgroup',
+]);
 
 /** As many as a list in the text of the rules may have. */
 export const MAX_MEMBERS = 10_000;
 
-/** Of all groups together, also those within groups. Each is an entry that is read. */
-const MAX_ENTRIES = 50_000;
+/** Of all groups together, also those within groups. All are stored with every revision of the rules. */
+const MAX_TOTAL = 50_000;
 
 /** Entries that are read at the same time, on one connection. */
 const AT_ONCE = 20;
@@ -32,13 +38,13 @@ export async function listMembers(
   nameAttribute: string,
 ): Promise<readonly GroupAnswer[]> {
   const answers: GroupAnswer[] = [];
-  const budget = { entries: MAX_ENTRIES };
+  const budget = { members: MAX_TOTAL };
   for (const dn of groups) answers.push(await answer(read, dn, nameAttribute, budget));
   return answers;
 }
 
 interface Budget {
-  entries: number;
+  members: number;
 }
 
 async function answer(read: ReadEntry, dn: string, name: string, budget: Budget): Promise<GroupAnswer> {
@@ -56,33 +62,46 @@ async function collect(read: ReadEntry, dn: string, name: string, budget: Budget
   const group = await read(dn, attributes);
   if (group === null) throw refused('The directory has no group with this name, or does not show it.');
   const names = new Set<string>(await valuesOf(read, dn, group, LOGIN_NAMES));
+  const first = await innerOf(read, dn, group);
+  if (!isGroup(group) && names.size + first.length === 0) throw refused('It is no group.');
+  spend(budget, 0, names.size);
   const seen = new Set([dn.toLowerCase()]);
   let found = 0;
-  for (let next = await innerOf(read, dn, group); next.length > 0; ) {
+  for (let next = first; next.length > 0; ) {
     const fresh = next.filter((one) => seen.size < seen.add(one.toLowerCase()).size);
-    budget.entries -= fresh.length;
-    requireFew(names.size + fresh.length);
-    if (budget.entries < 0) throw refused(`All groups together have more than ${MAX_ENTRIES} members.`);
+    spend(budget, names.size, fresh.length);
     const inner: string[] = [];
     for (let start = 0; start < fresh.length; start += AT_ONCE) {
       const some = fresh.slice(start, start + AT_ONCE);
       const entries = await Promise.all(some.map((one) => read(one, attributes)));
       for (const [index, entry] of entries.entries()) {
         if (entry === null) continue;
-        found++;
-        const within = await innerOf(read, some[index] as string, entry);
+        inner.push(...(await innerOf(read, some[index] as string, entry)));
         const logins = await valuesOf(read, some[index] as string, entry, LOGIN_NAMES);
-        const isGroup = entry.objectclass?.some((one) => GROUP_CLASSES.has(one.toLowerCase())) === true;
-        for (const one of isGroup ? logins : (entry[name.toLowerCase()] ?? [])) names.add(one);
-        inner.push(...within);
+        const own = isGroup(entry) ? logins : (entry[name.toLowerCase()] ?? []);
+        if (isGroup(entry)) spend(budget, names.size, own.length);
+        if (isGroup(entry) || own.length > 0) found++;
+        for (const one of own) names.add(one);
       }
     }
     // People who have left may still be listed. But an account that may not read people sees none of them.
-    if (found === 0 && fresh.length > 0) throw refused('The directory shows none of its members.');
+    if (found === 0 && fresh.length > 0)
+      throw refused(`The directory shows "${name}" of none of its members.`);
     next = inner;
   }
   requireFew(names.size);
   return [...names];
+}
+
+function isGroup({ objectclass = [] }: LdapEntry): boolean {
+  return objectclass.some((one) => GROUP_CLASSES.has(one.toLowerCase()));
+}
+
+/** A group that is too large leaves the others what they need. */
+function spend(budget: Budget, before: number, more: number): void {
+  requireFew(before + more);
+  budget.members -= more;
+  if (budget.members < 0) throw refused(`All groups together have more than ${MAX_TOTAL} members.`);
 }
 
 function requireFew(members: number): void {

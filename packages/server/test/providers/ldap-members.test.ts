@@ -48,8 +48,7 @@ describe('members of a group', () => {
   test('may be none', async () => {
     assert.deepEqual(await answerOf({ 'cn=cad': group() }), []);
     assert.deepEqual(await answerOf({ 'cn=cad': group('') }), [], 'which some directories need');
-    const nameless = { objectclass: ['organizationalRole'] };
-    assert.deepEqual(await answerOf({ 'cn=cad': group('cn=nobody'), 'cn=nobody': nameless }), []);
+    assert.deepEqual(await answerOf({ 'cn=cad': group('cn=inner'), 'cn=inner': group() }), []);
   });
 
   test('may have left the company', async () => {
@@ -96,7 +95,20 @@ describe('a group is not answered', () => {
 
   test('if none of its members can be read', async () => {
     const hidden = await answerOf({ 'cn=cad': group('cn=ann', 'cn=bob') });
-    assert.equal(hidden, 'The directory shows none of its members.');
+    const none = 'The directory shows "sAMAccountName" of none of its members.';
+    assert.equal(hidden, none);
+    const nameless = { objectclass: ['user'] };
+    assert.equal(
+      await answerOf({ 'cn=cad': group('cn=ann'), 'cn=ann': nameless }),
+      none,
+      'a wrong attribute',
+    );
+  });
+
+  test('if it is something else', async () => {
+    assert.equal(await answerOf({ 'cn=cad': person('ann') }), 'It is no group.');
+    const own = { objectclass: ['ourGroup'], member: ['cn=ann'] };
+    assert.deepEqual(await answerOf({ 'cn=cad': own, ...PEOPLE }), ['ann']);
   });
 
   test('if it has too many members', async () => {
@@ -107,7 +119,24 @@ describe('a group is not answered', () => {
     assert.equal(await answerOf({ 'cn=cad': posix }), more);
   });
 
+  test('if it has too many, but those after it are', async () => {
+    const huge = group(...Array.from({ length: 60_000 }, (_, n) => `cn=p${n}`));
+    const answers = await ask({ 'cn=huge': huge, 'cn=cad': group('cn=ann'), ...PEOPLE }, [
+      'cn=huge',
+      'cn=cad',
+    ]);
+    assert.deepEqual(answers[1], { dn: 'cn=cad', members: ['ann'] });
+  });
+
   test('if all groups together have too many', async () => {
+    const logins = {
+      objectclass: ['posixGroup'],
+      memberuid: Array.from({ length: 9000 }, (_, n) => `p${n}`),
+    };
+    const posix = Array.from({ length: 6 }, (_, n) => `cn=g${n}`);
+    const told = await ask(Object.fromEntries(posix.map((dn) => [dn, logins])), posix);
+    assert.equal(told.filter((one) => 'members' in one).length, 5);
+
     const names = Array.from({ length: MAX_MEMBERS }, (_, n) => `cn=p${n}`);
     const groups = Array.from({ length: 6 }, (_, n) => `cn=g${n}`);
     const read = async (dn: string) => (groups.includes(dn) ? group(...names) : person(dn));

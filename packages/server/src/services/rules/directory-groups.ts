@@ -94,6 +94,5 @@ function sayProblem(dn: string, problem: string): string {
 
 function refuseUnknown(dn: string): RequestError {
   const message = `The rules in force do not name ${quote(dn)}.`;
-  const rest = 'Only administrators may ask the directory about it.';
-  return new RequestError('directory_unavailable', `${message} ${rest}`);
+  return new RequestError('forbidden', `${message} Only administrators may ask the directory about it.`);
 }

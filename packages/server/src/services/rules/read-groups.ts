@@ -66,7 +66,7 @@ function readGroup(section: Cursor, groups: ReadonlySet<string>, hasDirectory: b
   if (fields.directory === undefined) return lists;
   const dn = fields.directory.text();
   if (dn === null) return lists;
-  if (dn.length > MAX_DN_LENGTH || !/^[^=,]+=[^\p{Cc}]+$/u.test(dn)) {
+  if (dn.length > MAX_DN_LENGTH || !/^[^=,\p{Cc}]+=[^\p{Cc}]+$/u.test(dn)) {
     fields.directory.fail('must be the whole name of a group: "cn=cad,ou=groups,dc=example,dc=com".');
   } else if (!hasDirectory) {
     fields.directory.fail('needs a directory, and this server has none. Set "auth.ldap.url".');

@@ -88,7 +88,7 @@ describe('rules with a directory group', () => {
     clock.advance(DAY_MS);
     const trials = createRuleTrials(store, groups);
     const trial = { since: undefined, signal: new AbortController().signal };
-    await assert.rejects(trials.try(TEXT, { ...trial, mayAsk: false }), { code: 'directory_unavailable' });
+    await assert.rejects(trials.try(TEXT, { ...trial, mayAsk: false }), { code: 'forbidden' });
     assert.deepEqual(asked, []);
     assert.equal((await trials.try(TEXT, { ...trial, mayAsk: true })).requests, 0);
     assert.deepEqual(asked, [[CAD]]);
@@ -204,6 +204,7 @@ test('a text with a wrong directory is refused', async (t) => {
   };
   const named = 'must be the whole name of a group: "cn=cad,ou=groups,dc=example,dc=com".';
   const wrong = 'groups: { a: { directory: cad }, b: { directory: [x] }, c: { directory: "=x" } }';
+  assert.match((await errorsOf('groups: { a: { directory: "c\\n=x" } }')).join(), /must be the whole name/);
   assert.deepEqual(await errorsOf(wrong), [
     `27 "groups.a.directory" ${named}`,
     '50 "groups.b.directory" must be text.',
