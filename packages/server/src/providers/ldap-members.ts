@@ -118,6 +118,7 @@ async function innerOf(read: ReadEntry, dn: string, entry: LdapEntry): Promise<r
 /** Active Directory sends long lists in parts: `member;range=0-1499`, and the last one with a `*`. */
 async function valuesOf(read: ReadEntry, dn: string, entry: LdapEntry, attribute: string) {
   const values = [...(entry[attribute.toLowerCase()] ?? [])];
+  requireFew(values.length);
   for (let part = findPart(entry, attribute); part !== null; ) {
     values.push(...part.values);
     requireFew(values.length);

@@ -50,6 +50,10 @@ describe('groups of the directory in rules', () => {
     });
     const apply = async (dn: string) =>
       (await app.post('/api/admin/rules/apply', { text: textFor(dn) })).body;
+    const referred = { objectClass: 'groupOfNames', cn: 'far', member: 'ou=elsewhere,ou=people,dc=example' };
+    await change(slapd, (root) => root.add('cn=far,ou=groups,dc=example', referred));
+    const far = await apply('cn=far,ou=groups,dc=example');
+    assert.match(String(far.message), /refuses to show "ou=elsewhere.*" \(LDAP error 10\)/);
     const gone = await apply('cn=nowhere,dc=example');
     assert.deepEqual([gone.code, gone.status], ['directory_unavailable', 503]);
     assert.match(String(gone.message), /The directory has no group with this name/);

@@ -85,7 +85,7 @@ function tidy(answer: GroupAnswer): GroupAnswer {
 function requireMembers(answer: GroupAnswer): readonly [string, readonly string[]] {
   if ('members' in answer) return [answer.dn, answer.members];
   const message = sayProblem(answer.dn, answer.problem);
-  throw new RequestError('directory_unavailable', `${message} The rules in force have not changed.`);
+  throw new RequestError('directory_unavailable', `${message} Nothing has changed.`);
 }
 
 function sayProblem(dn: string, problem: string): string {

@@ -180,6 +180,7 @@ function followFile(file: RulesFile, groups: DirectoryGroups, { findRules, put }
       logged = untaken;
       return isLogged ? null : notice;
     },
+    awaitsDirectory: () => untaken !== null,
     tryAgain() {
       if (untaken !== null) file.forget();
     },
@@ -212,7 +213,10 @@ export function createRuleBook(store: Store, file: RulesFile, groups: DirectoryG
       const notice = await followed.begin();
       if (Object.keys((await findRules()).rules.set.products).length > 0) await countHeld();
       if (notice.kind !== 'refused' || (await findRules()).applied !== null) return notice;
-      throw new RulesError(`${notice.reason} Correct the file: without it, the server would bar nobody.`);
+      const advice = followed.awaitsDirectory()
+        ? 'Start the server again when the directory tells, or correct the file'
+        : 'Correct the file';
+      throw new RulesError(`${notice.reason} ${advice}: without it, the server would bar nobody.`);
     },
     refresh: followed.refresh,
     async listMembers(group) {

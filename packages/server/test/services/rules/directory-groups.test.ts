@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
@@ -62,7 +62,8 @@ describe('rules with a directory group', () => {
   test('are refused while the directory is away, or if it has no such group', async (t) => {
     const { members, apply, store } = await setUp(t);
     members.set(CAD, AWAY);
-    const said = /does not tell who is in "cn=cad.*"\. The directory cannot be reached\. The rules in force/;
+    const said =
+      /does not tell who is in "cn=cad.*"\. The directory cannot be reached\. Nothing has changed\./;
     await assert.rejects(apply(), { code: 'directory_unavailable', message: said });
     members.delete(CAD);
     await assert.rejects(apply(), { code: 'directory_unavailable', message: /There is no such group/ });
@@ -96,6 +97,11 @@ describe('rules with a directory group', () => {
 
   test('in a file are applied when the directory is back', async (t) => {
     const { folder, members, book, refresh, readMembers } = await setUp(t);
+    writeFileSync(join(folder, 'rules.yaml'), TEXT);
+    members.set(CAD, AWAY);
+    const advice = /Start the server again when the directory tells, or correct the file: without it/;
+    await assert.rejects(book.begin(), advice, 'without any rules');
+    rmSync(join(folder, 'rules.yaml'));
     await book.apply('deny: {}', undefined, 'admin');
     writeFileSync(join(folder, 'rules.yaml'), TEXT);
     members.set(CAD, AWAY);

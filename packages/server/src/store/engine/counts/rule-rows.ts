@@ -16,7 +16,7 @@ export function rulesFromRows(
   });
 }
 
-export function revisionFromRow(row: RowOf<'rules_revision'>): RulesRevision {
+export function revisionFromRow(row: Omit<RowOf<'rules_revision'>, 'rules'>): RulesRevision {
   const { revision, text, written_in: writtenIn, applied_by: by, applied_at: at } = row;
   return { revision, text, writtenIn, ages: JSON.parse(row.group_ages) as readonly GroupAge[], by, at };
 }
