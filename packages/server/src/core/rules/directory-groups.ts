@@ -39,16 +39,12 @@ export function membersOf({ groups }: RuleSet): ReadonlyMap<string, readonly str
 
 /** The rules with these members. Groups that are not in the map stay as they are. */
 export function withMembers(rules: RuleSet, known: ReadonlyMap<string, readonly string[]>): RuleSet {
-  const fill = (group: Group): Group => {
-    const members = group.directory && known.get(group.directory.dn);
-    return members === undefined ? group : { ...group, directory: { dn: dnOf(group), members } };
+  const fill = ({ directory, ...lists }: Group): Group => {
+    if (directory === undefined) return lists;
+    return { ...lists, directory: { ...directory, members: known.get(directory.dn) ?? directory.members } };
   };
   const groups = Object.entries(rules.groups).map(([name, group]) => [name, fill(group)]);
   return { ...rules, groups: Object.fromEntries(groups) };
-}
-
-function dnOf({ directory }: Group): string {
-  return directory?.dn ?? '';
 }
 
 /** A group of the rules whose members the directory tells. */
