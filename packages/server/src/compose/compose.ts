@@ -46,7 +46,7 @@ import { type CloudParts, composeCloud, composeGrants, createCloudLoops } from '
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
-import { composePeople, composeSignIn } from './compose-sign-in.ts';
+import { composePeople, composeSignIn, findElsewhere } from './compose-sign-in.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
 import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
@@ -232,9 +232,10 @@ export function composeApp(
 }
 
 function composeAccess(store: Store, config: Config, { clock, passwordCost }: ServerEnvironment) {
-  const { readMonotonicMs } = clock;
   const people = composePeople(config);
-  const accounts = createAccounts(store, { readMonotonicMs, passwordCost, people });
+  const { readWall, readMonotonicMs } = clock;
+  const options = { readWall, readMonotonicMs, passwordCost, people, elsewhere: findElsewhere(config) };
+  const accounts = createAccounts(store, options);
   return {
     people,
     accounts,
@@ -260,8 +261,9 @@ function describeServer({ config, certificates }: ComposeOptions, { version, clo
 
 function describeAccess({ auth, host, http, metrics }: Config): AuthSettings {
   const isLoopbackOnly = isLoopbackHost(host) && http.trustedProxies.length === 0;
-  const { localAdmin, clients, requireTls } = auth;
-  return { localAdmin, clients, requireTls, isLoopbackOnly, metrics: metrics.access };
+  const { localAdmin, clients, requireTls, secondFactor, accounts } = auth;
+  const own = { localAdmin, clients, requireTls, secondFactor, accounts };
+  return { ...own, isLoopbackOnly, metrics: metrics.access };
 }
 
 function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: ServerEnvironment) {

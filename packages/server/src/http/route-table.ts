@@ -126,7 +126,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: rules', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),
     ...tagged('Admin: rules', ruleTrialRoutes(services.ruleTrials)),
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
-    ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
+    ...tagged('Admin: accounts', userRoutes(services), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes({ ...services, listRoutes: () => routes })),
     ...tagged('Admin: accounts', providerRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), webhookRoutes(services.webhooks)),

@@ -59,7 +59,7 @@ export interface Route extends RoutePlace {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   /** Headers that only this route uses. */
-  readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID' | 'Prefer')[];
+  readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID' | 'Prefer' | 'X-Berth-Code')[];
   /** Whether the body is a file, sent in a form or directly. */
   readonly takesFile?: boolean;
   /** Whether a field of the body contains a whole file, so the body may be large. */

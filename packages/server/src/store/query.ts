@@ -2,6 +2,7 @@ import type { AddressRange } from '@berth/protocol/address-range';
 import type { SLOT_ORDERS } from '@berth/protocol/admin/choices';
 import type { OneTimePassword } from '../core/access/one-time-password.ts';
 import type { Role } from '../core/access/role.ts';
+import type { SecondFactor } from '../core/access/second-factor.ts';
 import type { Token } from '../core/access/token.ts';
 import type { Channel } from '../core/notify/channel.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
@@ -49,6 +50,7 @@ export type Query =
   | { readonly kind: 'find_cloud_keys' }
   | { readonly kind: 'find_webhook_secret' }
   | { readonly kind: 'list_channels' }
+  | { readonly kind: 'find_second_factor'; readonly account: string }
   | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
   /** The latest first. */
@@ -182,6 +184,8 @@ export interface Answers extends HistoryAnswers {
   find_webhook_secret: string | null;
   /** By name, with their secrets. */
   list_channels: readonly Channel[];
+  /** The secret that an account shares with an authenticator app, in base32; `null`: it has none. */
+  find_second_factor: string | null;
   /** The newest first. */
   find_grant_keys: readonly GrantKey[];
   find_rules: RulesRecord;
@@ -332,11 +336,14 @@ export interface AccountRecord {
   readonly passwordHash: string;
   /** `null`: the owner has set the password. */
   readonly oneTime: OneTimePassword | null;
+  readonly secondFactor: SecondFactor | null;
   readonly createdAt: Instant;
 }
 
 export interface TokenRecord {
   readonly token: Token;
+  /** Of the token's account. */
+  readonly secondFactor: SecondFactor | null;
   readonly now: Instant;
 }
 

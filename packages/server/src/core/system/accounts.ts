@@ -65,7 +65,12 @@ export const setRole = {
     if (isLastAdministrator(facts)) return unchanged(refuseLast(name));
     return {
       outcome: { kind: 'done', count: 1 },
-      changes: [{ kind: 'put_role', name, role }, ...endSetup(facts, role, account.oneTime !== null)],
+      changes: [
+        { kind: 'put_role', name, role },
+        // Applications have no second factor.
+        ...(role === 'user' ? dropSecondFactor(name, facts) : []),
+        ...endSetup(facts, role, account.oneTime !== null),
+      ],
       events: [{ kind: 'role_changed', account: name, before: account.role, role, by }],
     };
   },
@@ -81,6 +86,7 @@ export const removeAccount = {
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
+        ...dropSecondFactor(name, facts),
         { kind: 'remove_account', name },
         { kind: 'remove_tokens_of', account: name, except: null },
       ],
@@ -104,11 +110,15 @@ export function endSetup(
   return [{ kind: 'end_setup' }, { kind: 'remove_setup_tokens', except: keptToken }];
 }
 
+function dropSecondFactor(name: string, { account }: AccountFacts): readonly SystemChange[] {
+  return account?.secondFactor == null ? [] : [{ kind: 'remove_second_factor', name }];
+}
+
 function isLastAdministrator({ account, administrators }: AccountFacts): boolean {
   return account?.role === 'admin' && administrators <= 1;
 }
 
-function refuseUnknown(name: string): Refused {
+export function refuseUnknown(name: string): Refused {
   return refuse('account_not_found', `There is no account "${name}".`);
 }
 

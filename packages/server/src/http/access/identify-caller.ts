@@ -1,11 +1,12 @@
 import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
 import { includesRole } from '../../core/access/role.ts';
+import { isOfAccountForPeople } from '../../core/access/second-factor.ts';
 import type { Accounts } from '../../services/access/accounts.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 import { ACCESS, type Access, isChanging, type Route } from '../route.ts';
 import type { AuthSettings, Caller } from './caller.ts';
-import { whyNotFromHere, whyNotLocal } from './local-caller.ts';
+import { isOnMachine, whyNotFromHere, whyNotLocal } from './local-caller.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';
 
 /** A request with everything needed to identify the caller. */
@@ -42,15 +43,18 @@ function isOpen({ access }: Route, auth: AuthSettings): boolean {
 /** Whether a caller that was identified may use another route, too. */
 export function mayUse({ role, holder }: Caller, route: Route, auth: AuthSettings): boolean {
   if (isOpen(route, auth)) return true;
-  if (holder?.restriction === 'password_only' && route.access !== 'account') return false;
+  if (route.access !== 'account' && findFirstStep(holder, auth) !== null) return false;
   return role !== null && includesRole(role, ACCESS[route.access].role);
 }
 
 async function requireRole(visit: Visit): Promise<Caller> {
-  const { route } = visit;
+  const { route, request, peer, auth } = visit;
   const { role } = ACCESS[route.access as Exclude<Access, 'public'>];
   const caller = await findCaller(visit);
-  if (caller.holder?.restriction === 'password_only' && route.access !== 'account') throw passwordFirst();
+  const { holder } = caller;
+  if (auth.accounts === 'local' && isForPeople(holder) && !isOnMachine(request, peer)) throw onlyOnMachine();
+  const first = route.access === 'account' ? null : findFirstStep(holder, auth);
+  if (first !== null) throw FIRST_STEPS[first]();
   if (caller.role !== null && includesRole(caller.role, role)) return caller;
   throw new RequestError(
     'forbidden',
@@ -122,11 +126,38 @@ async function findHolder(authorization: string, visit: Visit): Promise<Holder> 
   return holder;
 }
 
-function passwordFirst(): RequestError {
+function isForPeople(holder: Holder | null): boolean {
+  return holder !== null && isOfAccountForPeople(holder);
+}
+
+/** What the holder of a token has to do before anything else; `null`: nothing. */
+export function findFirstStep(holder: Holder | null, auth: AuthSettings): keyof typeof FIRST_STEPS | null {
+  if (holder?.restriction === 'password_only') return 'set_password';
+  const isMissing = holder?.recoveryCodesLeft == null && isForPeople(holder);
+  return auth.secondFactor === 'required' && isMissing ? 'set_second_factor' : null;
+}
+
+const FIRST_STEPS = {
+  set_password: () =>
+    new RequestError(
+      'forbidden',
+      'The one-time password was used a second time, so this token can only change the password. Send the ' +
+        'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+    ),
+  set_second_factor: () =>
+    new RequestError(
+      'forbidden',
+      'This server requires a second factor, and this account has none, so it can only set one up: on the ' +
+        'page, or with POST /api/admin/second-factor/offer and /confirm. Programs use API tokens, which ' +
+        'need none.',
+    ),
+};
+
+function onlyOnMachine(): RequestError {
   return new RequestError(
-    'forbidden',
-    'The one-time password was used a second time, so this token can only change the password. Send the ' +
-      'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+    'unauthorized',
+    "Accounts of this server work only on the server's machine itself (see the setting " +
+      '"auth.accounts"). From here, sign in with the provider or the directory of the company.',
   );
 }
 

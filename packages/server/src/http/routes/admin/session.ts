@@ -3,11 +3,13 @@ import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
 import { isPerson, nameOfPerson } from '../../../core/access/person.ts';
+import { isOfAccountForPeople } from '../../../core/access/second-factor.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
 import type { SingleSignOn } from '../../../services/access/single-sign-on.ts';
 import type { AuthSettings, Caller } from '../../access/caller.ts';
-import { mayUse } from '../../access/identify-caller.ts';
+import { findFirstStep, mayUse } from '../../access/identify-caller.ts';
+import { isOnMachine } from '../../access/local-caller.ts';
 import { cookie, csrfTokenOf, readSessionToken, requireSameOrigin } from '../../access/session.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';
@@ -25,6 +27,7 @@ interface SessionServices {
 /** With a name and a password. */
 export const SIGN_IN_ERRORS = [
   'unauthorized',
+  'second_factor_required',
   'sign_in_refused',
   'sign_in_unavailable',
   'too_many_requests',
@@ -59,8 +62,9 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
         if (body.name === undefined || body.password === undefined) {
           throw new RequestError('missing_parameters', 'Send "name" and "password".');
         }
-        const credentials = { name: body.name, password: body.password, address: peer.address };
-        const token = await accounts.signIn({ ...credentials, isBrowser: true, signal: request.signal });
+        const credentials = { name: body.name, password: body.password, code: body.code ?? null };
+        const from = { address: peer.address, isHere: isOnMachine(request, peer), signal: request.signal };
+        const token = await accounts.signIn({ ...credentials, ...from, isBrowser: true });
         if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
         const name = (await accounts.tokens.find(token, { isUse: false }))?.name ?? body.name;
         const by = { name, address: peer.address };
@@ -79,7 +83,9 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
           role: caller.role,
           operations: listOperations(caller, services),
           csrf_token: findCsrfToken(request, peer, caller, auth),
-          must_set_password: caller.holder?.restriction === 'password_only',
+          must_set_password: findFirstStep(caller.holder, auth) === 'set_password',
+          must_set_second_factor: findFirstStep(caller.holder, auth) === 'set_second_factor',
+          recovery_codes_left: caller.holder?.recoveryCodesLeft ?? null,
           is_secure: peer.isSecure === true || peer.isControl,
         }),
     },
@@ -107,8 +113,11 @@ function isOfProvider({ holder }: Caller): boolean {
 /** By method and path, as in the API document. */
 function listOperations(caller: Caller, { auth, listRoutes }: SessionServices): readonly string[] {
   const hasNone = isPerson(caller.holder?.account ?? '');
+  const isFactored = caller.holder !== null && isOfAccountForPeople(caller.holder);
+  const isOwn = ({ name }: Route) =>
+    !(name === 'set_password' && hasNone) && !(name.startsWith('admin_second_factor') && !isFactored);
   return listRoutes()
-    .filter((route) => mayUse(caller, route, auth) && !(route.name === 'set_password' && hasNone))
+    .filter((route) => mayUse(caller, route, auth) && isOwn(route))
     .flatMap(({ methods, paths }) => methods.map((method) => `${method} ${paths[0]}`));
 }
 
