@@ -72,6 +72,10 @@ export const USER_API = {
     body: z.object({ name: account }).meta({ required: ['name'] }),
     answer: z.object({ removed: described(z.int(), 'How many second factors: 0 if there was none.') }),
   },
+} as const satisfies Operations;
+
+/** Of the caller's own account. */
+export const SECOND_FACTOR_API = {
   'POST /api/admin/second-factor/offer': {
     answer: z.object({
       secret: described(z.string(), 'For an authenticator app, in base32. It is not stored yet.'),

@@ -1,9 +1,5 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { SLOT_ORDERS } from '@berth/protocol/admin/choices';
-import type { OneTimePassword } from '../core/access/one-time-password.ts';
-import type { Role } from '../core/access/role.ts';
-import type { SecondFactor } from '../core/access/second-factor.ts';
-import type { Token } from '../core/access/token.ts';
 import type { Channel } from '../core/notify/channel.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { AuditPosition, Follower } from '../core/nouns/audit-position.ts';
@@ -16,6 +12,7 @@ import type { Registration } from '../core/nouns/registration.ts';
 import type { StoredSetting } from '../core/nouns/stored-setting.ts';
 import type { CloudKeys, OpenRequest } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
+import type { AccountRecord, TokenRecord } from './access-record.ts';
 import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
 import type { BarRecord, RuleCounts, RuleHistory, RulesRecord, RulesRevision } from './rules-record.ts';
 
@@ -328,23 +325,6 @@ export interface AuditProblem {
   readonly chain: number | null;
   readonly n: number;
   readonly problem: string;
-}
-
-export interface AccountRecord {
-  readonly name: string;
-  readonly role: Role;
-  readonly passwordHash: string;
-  /** `null`: the owner has set the password. */
-  readonly oneTime: OneTimePassword | null;
-  readonly secondFactor: SecondFactor | null;
-  readonly createdAt: Instant;
-}
-
-export interface TokenRecord {
-  readonly token: Token;
-  /** Of the token's account. */
-  readonly secondFactor: SecondFactor | null;
-  readonly now: Instant;
 }
 
 export interface FollowerRecord {

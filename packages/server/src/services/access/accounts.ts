@@ -4,8 +4,8 @@ import type { Role } from '../../core/access/role.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Refused } from '../../core/outcome.ts';
 import type { Person } from '../../providers/sign-in-provider.ts';
+import type { AccountRecord } from '../../store/access-record.ts';
 import type { Clock } from '../../store/clock.ts';
-import type { AccountRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import type { DirectoryPeople } from './directory-people.ts';
 import { checkPassword, hashPassword, makeOneTimePassword, requireGoodPassword } from './passwords.ts';
@@ -91,8 +91,7 @@ interface NewAccount {
 export function createAccounts(store: Store, options: AccountsOptions): Accounts {
   const tokens = createTokens(store, options.readMonotonicMs);
   const throttle = createSignInThrottle(options.readMonotonicMs);
-  const { people = null } = options;
-  const { elsewhere = null } = options;
+  const { readWall, readMonotonicMs, people = null, elsewhere = null } = options;
   const judging = { store, throttle, cost: options.passwordCost, isOnlyHere: elsewhere !== null };
   const check = async (request: SignInRequest) =>
     (await judge({ ...request, isHere: true }, judging, null)).checkedHash;
@@ -108,7 +107,6 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
     await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
     throw new RequestError('invalid_credentials', wrong);
   }
-  const { readWall, readMonotonicMs } = options;
   const secondFactors = createSecondFactors(store, { readWall, readMonotonicMs, execute, requirePassword });
 
   return {

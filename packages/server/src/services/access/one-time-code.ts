@@ -15,8 +15,8 @@ const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /** In base32, as apps take it. */
 export function makeSecret(): string {
-  const bits = [...randomBytes(SECRET_BYTES)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-  return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('');
+  const groups = regroup([...randomBytes(SECRET_BYTES)], 8, 5);
+  return groups.map((five) => BASE32[five]).join('');
 }
 
 /** Whether it may have come from `makeSecret`. */
@@ -25,8 +25,15 @@ export function isSecret(text: string): boolean {
 }
 
 function decodeSecret(secret: string): Buffer {
-  const bits = [...secret].map((sign) => BASE32.indexOf(sign).toString(2).padStart(5, '0')).join('');
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)));
+  const groups = [...secret].map((sign) => BASE32.indexOf(sign));
+  return Buffer.from(regroup(groups, 5, 8));
+}
+
+/** The same bits in groups of another size. */
+function regroup(groups: readonly number[], from: number, to: number): readonly number[] {
+  const bits = groups.map((group) => group.toString(2).padStart(from, '0')).join('');
+  const count = Math.floor(bits.length / to);
+  return Array.from({ length: count }, (_, n) => Number.parseInt(bits.slice(n * to, (n + 1) * to), 2));
 }
 
 /** What an app reads from a QR code. */

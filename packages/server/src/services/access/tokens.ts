@@ -12,7 +12,7 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import { plus } from '../../core/nouns/instant.ts';
 import type { Shown } from '../../core/system-command.ts';
-import type { TokenRecord } from '../../store/query.ts';
+import type { TokenRecord } from '../../store/access-record.ts';
 import type { Executed, Store } from '../../store/store.ts';
 
 /** An authenticated caller. */

@@ -22,14 +22,13 @@ import type { SettingValue, StoredSetting } from '../../core/nouns/stored-settin
 import { foldCase } from '../../core/nouns/user-name.ts';
 import type { Person } from '../../core/rules/groups.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
+import type { AccountRecord, TokenRecord } from '../access-record.ts';
 import type {
-  AccountRecord,
   BacklogRecord,
   FollowerRecord,
   ListRegistrations,
   RequestRecord,
   StoreDescription,
-  TokenRecord,
   UsageRecord,
 } from '../query.ts';
 import type { RowOf } from './tables.ts';

@@ -2,9 +2,7 @@ import { ROLES } from '@berth/protocol/admin/choices';
 import { type Role, USER_API } from '@berth/protocol/admin/users';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Reply } from '@berth/web/reply';
-import type { Config } from '../../../config.ts';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
-import { isOfAccountForPeople } from '../../../core/access/second-factor.ts';
 import type { Refused } from '../../../core/outcome.ts';
 import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
 import type { Caller } from '../../access/caller.ts';
@@ -14,13 +12,7 @@ import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
-interface UserServices {
-  readonly accounts: Accounts;
-  readonly settings: { readonly current: Pick<Config, 'page'> };
-}
-
-export function userRoutes({ accounts, settings }: UserServices): readonly Route[] {
-  const { secondFactors } = accounts;
+export function userRoutes(accounts: Accounts): readonly Route[] {
   return adminRoutes(USER_API, {
     'GET /api/admin/users': {
       name: 'admin_users',
@@ -82,62 +74,12 @@ export function userRoutes({ accounts, settings }: UserServices): readonly Route
       handle: async ({ body, caller }, send) => {
         const user = requireName(body);
         requireAnother(user, caller, 'Turn off your own second factor with /api/admin/second-factor/remove.');
-        return countReply(await secondFactors.reset(user, caller.actor), (removed) => send({ removed }));
-      },
-    },
-    'POST /api/admin/second-factor/offer': {
-      name: 'admin_second_factor_offer',
-      access: 'account',
-      summary: 'A new secret for an authenticator app, which has to be confirmed',
-      handle: ({ caller, request }, send) => {
-        const issuer = settings.current.page.name || `Berth ${request.headers.get('host') ?? ''}`.trim();
-        return send(secondFactors.offer(requireOwn(caller).account, issuer));
-      },
-    },
-    'POST /api/admin/second-factor/confirm': {
-      name: 'admin_second_factor_confirm',
-      access: 'account',
-      takesPassword: true,
-      summary: "Set up the caller's second factor, end their other sessions, and return recovery codes",
-      errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
-      handle: async ({ request, peer, body: { password, secret, code }, caller }, send) => {
-        const { account, tokenHash: keptToken } = requireOwn(caller);
-        if (password === undefined || secret === undefined || code === undefined) {
-          throw new RequestError('missing_parameters', 'Send "password", "secret" and "code".');
-        }
-        const owner = { account, password, address: peer.address, signal: request.signal };
-        const codes = await secondFactors.confirm({ ...owner, secret, code, keptToken }, caller.actor);
-        return send({ recovery_codes: codes });
-      },
-    },
-    'POST /api/admin/second-factor/remove': {
-      name: 'admin_second_factor_remove',
-      access: 'account',
-      takesPassword: true,
-      summary: "Turn off the caller's second factor, with the password and a code",
-      errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
-      handle: async ({ request, peer, body: { password, code }, caller }, send) => {
-        const { account } = requireOwn(caller);
-        if (password === undefined || code === undefined) {
-          throw new RequestError('missing_parameters', 'Send "password" and "code".');
-        }
-        const owner = { account, password, code, address: peer.address, signal: request.signal };
-        return countReply(await secondFactors.remove(owner, caller.actor), (removed) => send({ removed }));
+        return countReply(await accounts.secondFactors.reset(user, caller.actor), (removed) =>
+          send({ removed }),
+        );
       },
     },
   });
-}
-
-/** Whose second factor it is. */
-function requireOwn({ holder }: Caller): { readonly account: string; readonly tokenHash: string } {
-  if (holder?.account != null && isOfAccountForPeople(holder)) {
-    return { account: holder.account, tokenHash: holder.tokenHash };
-  }
-  throw new RequestError(
-    'forbidden',
-    'Only people who have signed in to an account of this server with the role viewer, operator or admin ' +
-      'have a second factor here.',
-  );
 }
 
 type Listed = Awaited<ReturnType<Accounts['list']>>[number];
