@@ -55,20 +55,22 @@ function Confirm({ offer: { secret, url }, onCodes, onCancel, cancel = 'Cancel' 
       <p class="gap small">
         <a href={url}>Open it in an app on this device</a>
       </p>
-      <Field
-        label="Code that the app shows"
-        value={code}
-        onInput={setCode}
-        autoComplete="one-time-code"
-        isMono
-      />
-      <Field
-        label="Your password"
-        type="password"
-        value={password}
-        onInput={setPassword}
-        autoComplete="current-password"
-      />
+      <div class="gap">
+        <Field
+          label="Code that the app shows"
+          value={code}
+          onInput={setCode}
+          autoComplete="one-time-code"
+          isMono
+        />
+        <Field
+          label="Your password"
+          type="password"
+          value={password}
+          onInput={setPassword}
+          autoComplete="current-password"
+        />
+      </div>
       {error !== null && <ErrorBox title="The second factor was not set up." error={error} />}
       <div class="buttons">
         <Button onClick={() => void onCancel()}>{cancel}</Button>
@@ -93,7 +95,7 @@ function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
         From now on, signing in takes a code of the app. Each of these recovery codes replaces one, once, if
         you lose the device. They are shown only now: keep them in a safe place, not on that device.
       </p>
-      <div class="code-box" role="group" aria-label="Recovery codes" tabIndex={0}>
+      <div class="code-box gap" role="group" aria-label="Recovery codes" tabIndex={0}>
         <pre>{codes.join('\n')}</pre>
       </div>
       <div class="buttons">

@@ -113,7 +113,11 @@ export function SignIn({ welcome, screen }: SignInProps) {
         ) : (
           <CodeField value={code} onInput={setCode} fault={faultAt('code', fault)} />
         )}
-        <Button {...(welcome.provider === null ? { as: 'primary' } : {})} isSubmit isBusy={isBusy}>
+        <Button
+          {...(welcome.provider === null || code !== null ? { as: 'primary' } : {})}
+          isSubmit
+          isBusy={isBusy}
+        >
           Sign in
         </Button>
         <Forgotten name={name.trim() || 'NAME'} hasCode={code !== null} />

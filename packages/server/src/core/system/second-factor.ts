@@ -91,7 +91,7 @@ export function takeSecondStep(
   }
   const left = spendCode(factor, code);
   if (left === null) {
-    const message = 'The code is wrong or was used before. Wait for the next one.';
+    const message = 'The code is wrong or was used before. Wait for the next one, or use a recovery code.';
     return {
       refused: refuse('second_factor_required', message),
       changes: [],
