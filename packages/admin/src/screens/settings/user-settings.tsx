@@ -156,18 +156,13 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
         },
       }),
   };
+  const second = account.second_factor ? [removeFactor(name, onChange)] : [];
   return (
     <MenuButton
       label={`Actions for ${name}`}
       className="icon-button"
       isIcon
-      items={[
-        ...roles,
-        reset,
-        ...(account.second_factor ? [removeFactor(name, onChange)] : []),
-        null,
-        remove,
-      ]}
+      items={[...roles, reset, ...second, null, remove]}
     >
       <Icon name="more" />
     </MenuButton>
