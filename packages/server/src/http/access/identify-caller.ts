@@ -27,8 +27,10 @@ interface Visit {
 export function identifyCaller(visit: Visit): Caller | Promise<Caller> {
   const { route, peer, auth } = visit;
   if (route.access === 'public') return nobody(peer);
-  if (peer.isControl)
-    return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin', actor: 'control' };
+  if (peer.isControl) {
+    const control = { kind: 'control', name: 'control', role: 'admin', actor: 'control' } as const;
+    return requireOwnAccount(route, { ...nobody(peer), ...control });
+  }
   // Most requests, so without another call.
   if (route.access === 'client' && auth.clients === 'open') return nobody(peer);
   return isOpen(route, auth) ? nobody(peer) : requireRole(visit);
@@ -43,7 +45,8 @@ function isOpen({ access }: Route, auth: AuthSettings): boolean {
 /** Whether a caller that was identified may use another route, too. */
 export function mayUse({ role, holder }: Caller, route: Route, auth: AuthSettings): boolean {
   if (isOpen(route, auth)) return true;
-  if (route.access !== 'account' && findFirstStep(holder, auth) !== null) return false;
+  if (route.access === 'own' && !isForPeople(holder)) return false;
+  if (comesLater(route, findFirstStep(holder, auth))) return false;
   return role !== null && includesRole(role, ACCESS[route.access].role);
 }
 
@@ -53,9 +56,9 @@ async function requireRole(visit: Visit): Promise<Caller> {
   const caller = await findCaller(visit);
   const { holder } = caller;
   if (auth.accounts === 'local' && isForPeople(holder) && !isOnMachine(request, peer)) throw onlyOnMachine();
-  const first = route.access === 'account' ? null : findFirstStep(holder, auth);
-  if (first !== null) throw FIRST_STEPS[first]();
-  if (caller.role !== null && includesRole(caller.role, role)) return caller;
+  const first = findFirstStep(holder, auth);
+  if (first !== null && comesLater(route, first)) throw FIRST_STEPS[first]();
+  if (caller.role !== null && includesRole(caller.role, role)) return requireOwnAccount(route, caller);
   throw new RequestError(
     'forbidden',
     `This requires role "${role}", but "${caller.name}" has role "${caller.role}".`,
@@ -128,6 +131,22 @@ async function findHolder(authorization: string, visit: Visit): Promise<Holder> 
 
 function isForPeople(holder: Holder | null): boolean {
   return holder !== null && isOfAccountForPeople(holder);
+}
+
+/** The command line and local callers have no account, and programs and applications none of a person. */
+function requireOwnAccount({ access }: Route, caller: Caller): Caller {
+  if (access !== 'own' || isForPeople(caller.holder)) return caller;
+  throw new RequestError(
+    'forbidden',
+    'This is for people who have signed in to an account of this server with the role viewer, operator or ' +
+      'admin.',
+  );
+}
+
+/** Whether a route has to wait until something else is done. */
+function comesLater({ access }: Route, first: keyof typeof FIRST_STEPS | null): boolean {
+  if (access === 'account') return false;
+  return first === 'set_password' || (first === 'set_second_factor' && access !== 'own');
 }
 
 /** What the holder of a token has to do before anything else; `null`: nothing. */

@@ -1,8 +1,8 @@
 import { SECOND_FACTOR_API } from '@berth/protocol/admin/users';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Config } from '../../../config.ts';
-import { isOfAccountForPeople } from '../../../core/access/second-factor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
+import type { Holder } from '../../../services/access/tokens.ts';
 import type { Caller } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
@@ -19,21 +19,21 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
   return adminRoutes(SECOND_FACTOR_API, {
     'POST /api/admin/second-factor/offer': {
       name: 'admin_second_factor_offer',
-      access: 'account',
+      access: 'own',
       summary: 'A new secret for an authenticator app, which has to be confirmed',
       handle: ({ caller, request }, send) => {
         const issuer = settings.current.page.name || `Berth ${request.headers.get('host') ?? ''}`.trim();
-        return send(secondFactors.offer(requireOwn(caller).account, issuer));
+        return send(secondFactors.offer(ownerOf(caller).account, issuer));
       },
     },
     'POST /api/admin/second-factor/confirm': {
       name: 'admin_second_factor_confirm',
-      access: 'account',
+      access: 'own',
       takesPassword: true,
       summary: "Set up the caller's second factor, end their other sessions, and return recovery codes",
       errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
       handle: async ({ request, peer, body: { password, secret, code }, caller }, send) => {
-        const { account, tokenHash: keptToken } = requireOwn(caller);
+        const { account, tokenHash: keptToken } = ownerOf(caller);
         if (password === undefined || secret === undefined || code === undefined) {
           throw new RequestError('missing_parameters', 'Send "password", "secret" and "code".');
         }
@@ -44,12 +44,12 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
     },
     'POST /api/admin/second-factor/remove': {
       name: 'admin_second_factor_remove',
-      access: 'account',
+      access: 'own',
       takesPassword: true,
       summary: "Turn off the caller's second factor, with the password and a code",
       errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
       handle: async ({ request, peer, body: { password, code }, caller }, send) => {
-        const { account } = requireOwn(caller);
+        const { account } = ownerOf(caller);
         if (password === undefined || code === undefined) {
           throw new RequestError('missing_parameters', 'Send "password" and "code".');
         }
@@ -60,14 +60,7 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
   });
 }
 
-/** Whose second factor it is. */
-function requireOwn({ holder }: Caller): { readonly account: string; readonly tokenHash: string } {
-  if (holder?.account != null && isOfAccountForPeople(holder)) {
-    return { account: holder.account, tokenHash: holder.tokenHash };
-  }
-  throw new RequestError(
-    'forbidden',
-    'Only people who have signed in to an account of this server with the role viewer, operator or admin ' +
-      'have a second factor here.',
-  );
+/** The route is only for callers who have an account. */
+function ownerOf({ holder }: Caller): { readonly account: string; readonly tokenHash: string } {
+  return holder as Holder & { readonly account: string };
 }

@@ -3,7 +3,6 @@ import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
 import { isPerson, nameOfPerson } from '../../../core/access/person.ts';
-import { isOfAccountForPeople } from '../../../core/access/second-factor.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
 import type { SingleSignOn } from '../../../services/access/single-sign-on.ts';
@@ -113,11 +112,8 @@ function isOfProvider({ holder }: Caller): boolean {
 /** By method and path, as in the API document. */
 function listOperations(caller: Caller, { auth, listRoutes }: SessionServices): readonly string[] {
   const hasNone = isPerson(caller.holder?.account ?? '');
-  const isFactored = caller.holder !== null && isOfAccountForPeople(caller.holder);
-  const isOwn = ({ name }: Route) =>
-    !(name === 'set_password' && hasNone) && !(name.startsWith('admin_second_factor') && !isFactored);
   return listRoutes()
-    .filter((route) => mayUse(caller, route, auth) && isOwn(route))
+    .filter((route) => mayUse(caller, route, auth) && !(route.name === 'set_password' && hasNone))
     .flatMap(({ methods, paths }) => methods.map((method) => `${method} ${paths[0]}`));
 }
 
