@@ -50,7 +50,7 @@ const app = createApp({
     clients: 'open',
     requireTls: false,
     secondFactor: 'optional',
-    accounts: 'anywhere',
+    localAccounts: 'everywhere',
     metrics: 'token',
   },
   pages: { allowedOrigins: [], ownNames: { isOwn: async () => false } },

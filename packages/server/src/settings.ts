@@ -132,12 +132,12 @@ const TABLE = [
     about: 'Whether people with an account need a second factor; without one, they can only set it up.',
   },
   {
-    path: 'auth.accounts',
-    default: 'anywhere',
-    oneOf: ['anywhere', 'local'],
+    path: 'auth.localAccounts',
+    default: 'everywhere',
+    oneOf: ['everywhere', 'emergency'],
     about:
-      'Where accounts with the roles viewer, operator and admin work; with local, only on the machine ' +
-      'itself, for emergencies.',
+      'Where accounts with the roles viewer, operator and admin work; with emergency, only on the ' +
+      'machine itself.',
   },
   { path: 'auth.requireTls', default: false, about: 'Whether to refuse sign-ins over plain HTTP.' },
   ...AUTH_SETTINGS,

@@ -39,14 +39,14 @@ function nameOfProvider({ name, issuer }: ProviderSettings): string {
 
 /** What people sign in with from other machines; `null`: also with accounts of the server. */
 export function findElsewhere({ auth }: Config): string | null {
-  if (auth.accounts === 'anywhere') return null;
+  if (auth.localAccounts === 'everywhere') return null;
   const ways = [
     ...(auth.oidc.issuer === '' ? [] : [nameOfProvider(auth.oidc)]),
     ...(auth.ldap.url === '' ? [] : ["your name and password in the company's directory"]),
   ];
   if (ways.length > 0) return ways.join(', or with ');
   throw new ConfigError(
-    '"auth.accounts: local" needs "auth.oidc.issuer" or "auth.ldap.url": otherwise nobody could sign in ' +
+    '"auth.localAccounts: emergency" needs "auth.oidc.issuer" or "auth.ldap.url": otherwise nobody could sign in ' +
       'from another machine.',
   );
 }

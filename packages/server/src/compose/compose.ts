@@ -261,8 +261,8 @@ function describeServer({ config, certificates }: ComposeOptions, { version, clo
 
 function describeAccess({ auth, host, http, metrics }: Config): AuthSettings {
   const isLoopbackOnly = isLoopbackHost(host) && http.trustedProxies.length === 0;
-  const { localAdmin, clients, requireTls, secondFactor, accounts } = auth;
-  const own = { localAdmin, clients, requireTls, secondFactor, accounts };
+  const { localAdmin, clients, requireTls, secondFactor, localAccounts } = auth;
+  const own = { localAdmin, clients, requireTls, secondFactor, localAccounts };
   return { ...own, isLoopbackOnly, metrics: metrics.access };
 }
 

@@ -55,7 +55,7 @@ async function requireRole(visit: Visit): Promise<Caller> {
   const { role } = ACCESS[route.access as Exclude<Access, 'public'>];
   const caller = await findCaller(visit);
   const { holder } = caller;
-  if (auth.accounts === 'local' && isForPeople(holder) && !isOnMachine(request, peer)) throw onlyOnMachine();
+  if (auth.localAccounts === 'emergency' && isForPeople(holder) && !isOnMachine(request, peer)) throw onlyOnMachine();
   const first = findFirstStep(holder, auth);
   if (first !== null && comesLater(route, first)) throw FIRST_STEPS[first]();
   if (caller.role !== null && includesRole(caller.role, role)) return requireOwnAccount(route, caller);
@@ -176,7 +176,7 @@ function onlyOnMachine(): RequestError {
   return new RequestError(
     'unauthorized',
     "Accounts of this server work only on the server's machine itself (see the setting " +
-      '"auth.accounts"). From here, sign in with the provider or the directory of the company.',
+      '"auth.localAccounts"). From here, sign in with the provider or the directory of the company.',
   );
 }
 

@@ -132,9 +132,9 @@ describe('a second factor', () => {
 
 describe('accounts that work only on the machine itself', () => {
   const LOCAL_ONLY = {
-    auth: { accounts: 'local', isLoopbackOnly: false },
+    auth: { localAccounts: 'emergency', isLoopbackOnly: false },
     env: {
-      BERTH_AUTH_ACCOUNTS: 'local',
+      BERTH_AUTH_LOCAL_ACCOUNTS: 'emergency',
       BERTH_AUTH_OIDC_ISSUER: 'https://login.example.com',
       BERTH_AUTH_OIDC_NAME: 'Keycloak',
       BERTH_AUTH_OIDC_CLIENT_ID: 'berth',
@@ -180,7 +180,7 @@ describe('accounts that work only on the machine itself', () => {
 
   test('need another way to sign in from elsewhere', async (t) => {
     await assert.rejects(
-      openTestApp(t, { auth: { accounts: 'local' } }),
+      openTestApp(t, { auth: { localAccounts: 'emergency' } }),
       /"auth\.oidc\.issuer" or "auth\.ldap/,
     );
   });
