@@ -223,7 +223,8 @@ async function judge(
       });
     }
     isRight = isOwn || person !== null;
-    const hasSecondFactor = account !== null && account.secondFactor !== null;
+    // With a wrong password the code is not looked at: it must neither count nor tell that there is one.
+    const hasSecondFactor = isOwn && account?.secondFactor != null;
     const reason = isKnown && isKeptOut ? KEPT_OUT : null;
     return { checkedHash: isOwn ? hash : null, hasSecondFactor, reason, person };
   } finally {

@@ -71,7 +71,8 @@ export function createSecondFactors(store: Store, options: SecondFactorsOptions)
     let isRight: boolean | 'unknown' = 'unknown';
     try {
       const outcome = await use(await read(account, code));
-      isRight = outcome.kind !== 'refused';
+      if (outcome.kind === 'refused') isRight = false;
+      else if (outcome.kind === 'done' && outcome.count === 1) isRight = true;
       return outcome;
     } finally {
       attempt.end(isRight);

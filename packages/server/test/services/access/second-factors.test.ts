@@ -80,7 +80,10 @@ describe('a second factor', () => {
     for (let count = 0; count < 5; count++) {
       await assert.rejects(signIn(wrong), REQUIRED);
       await assert.rejects(signIn(null), REQUIRED);
+      assert.equal(await signIn(wrong, 'ada', 'a wrong password'), null, 'forgets no wrong code');
     }
+    await assert.rejects(signIn(wrong), TOO_EARLY);
+    assert.equal(await signIn(wrong, 'ada', 'a wrong password'), null, 'does not tell that there is a code');
     let taken = 0;
     for (let second = 0; second < 600; second++) {
       clock.advance(1000);
