@@ -9,16 +9,19 @@ export async function useSecondFactor(page: Page, url: string, name: string, pas
   await signIn(page, name, password);
   await goTo(page, 'settings/password');
   await page.getByRole('button', { name: 'Turn on…' }).click();
-  const dialog = page.getByRole('dialog');
-  const secret = await dialog.getByText(/^[A-Z2-7]{32}$/).innerText();
-  assert.match((await dialog.getByRole('link').getAttribute('href')) ?? '', /^otpauth:\/\/totp\//);
+  const secret = await page.getByText(/^[A-Z2-7]{32}$/).innerText();
+  assert.match(
+    (await page.getByRole('link', { name: 'Open it in an app' }).getAttribute('href')) ?? '',
+    /^otpauth:\/\/totp\//,
+  );
   assert.deepEqual(await findBarriers(page), []);
-  await dialog.getByLabel('Code that the app shows').fill(codeAt(secret, stepAt(Date.now())));
-  await dialog.getByLabel('Your password').fill(password);
-  await dialog.getByRole('button', { name: 'Set up' }).click();
-  const codes = (await dialog.getByRole('group', { name: 'Recovery codes' }).innerText()).trim().split('\n');
+  await page.getByLabel('Code that the app shows').fill(codeAt(secret, stepAt(Date.now())));
+  await page.getByLabel('Your password').fill(password);
+  await page.getByRole('button', { name: 'Set up' }).click();
+  const codes = (await page.getByRole('group', { name: 'Recovery codes' }).innerText()).trim().split('\n');
   assert.equal(codes.length, 10);
-  await dialog.getByRole('button', { name: 'I have saved them' }).click();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'I have saved them' }).click();
   await page.getByText('10 of 10 recovery codes are left').waitFor();
   const signInWith = async (...tries: readonly string[]) => {
     await page.getByRole('button', { name: new RegExp(`^Account ${name}`) }).click();
@@ -38,6 +41,7 @@ export async function useSecondFactor(page: Page, url: string, name: string, pas
   await signInWith(codes[0] ?? '');
   await page.getByText('9 of 10 recovery codes are left').waitFor();
   await page.getByRole('button', { name: 'Turn off…' }).click();
+  const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Your password').fill(password);
   await dialog.getByLabel('Code').fill(codes[1] ?? '');
   await dialog.getByRole('button', { name: 'Turn off' }).click();

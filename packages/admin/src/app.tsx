@@ -61,6 +61,7 @@ const UNKNOWN: Welcome = {
   is_set_up: true,
   is_secure: true,
   provider: null,
+  takes_accounts: true,
 };
 
 /** What surrounds the screen that is about to open. */

@@ -33,6 +33,7 @@ export const SESSION_API = {
       ),
       is_secure: described(z.boolean(), 'Whether the connection uses TLS.'),
       provider: described(z.string().nullable(), 'The provider to sign in with; null: there is none.'),
+      takes_accounts: described(z.boolean(), 'Whether "auth.localAccounts" lets accounts sign in from here.'),
     }),
   },
   'POST /api/admin/session/start': {

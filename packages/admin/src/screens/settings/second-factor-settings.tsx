@@ -12,15 +12,15 @@ import { SecondFactorSetup } from '../welcome/second-factor-setup.tsx';
 /** Setting up one's own second factor, and turning it off. */
 export function SecondFactorSettings() {
   const left = useValue(session)?.recovery_codes_left ?? null;
-  const [isOpen, setOpen] = useState(false);
+  const [open, setOpen] = useState<'on' | 'off' | null>(null);
   const close = () => {
-    setOpen(false);
+    setOpen(null);
     void loadSession();
   };
   if (!may('POST /api/admin/second-factor/offer')) return null;
   const isOn = left !== null;
   return (
-    <section class="gap">
+    <section class="form gap">
       <h2>Second factor</h2>
       <p class="second">
         {isOn
@@ -29,12 +29,17 @@ export function SecondFactorSettings() {
           : 'It is off. When it is on, signing in also takes a code of an authenticator app, so a stolen ' +
             'password is not enough.'}
       </p>
-      <p class="gap">
-        <Button onClick={() => setOpen(true)}>{isOn ? 'Turn off…' : 'Turn on…'}</Button>
-      </p>
-      {isOpen && (
-        <Dialog title={isOn ? 'Turn off the second factor' : 'Turn on the second factor'} onClose={close}>
-          {isOn ? <TurnOff onClose={close} /> : <SecondFactorSetup onDone={close} onCancel={close} />}
+      {/* Not in a dialog: Esc would lose the recovery codes. */}
+      {open === 'on' ? (
+        <SecondFactorSetup onDone={close} onCancel={close} />
+      ) : (
+        <p class="gap">
+          <Button onClick={() => setOpen(isOn ? 'off' : 'on')}>{isOn ? 'Turn off…' : 'Turn on…'}</Button>
+        </p>
+      )}
+      {open === 'off' && (
+        <Dialog title="Turn off the second factor" onClose={close}>
+          <TurnOff onClose={close} />
         </Dialog>
       )}
     </section>

@@ -120,7 +120,13 @@ export function SignIn({ welcome, screen }: SignInProps) {
         >
           Sign in
         </Button>
-        <Forgotten name={name.trim() || 'NAME'} hasCode={code !== null} />
+        {welcome.takes_accounts ? (
+          <Forgotten name={name.trim() || 'NAME'} hasCode={code !== null} />
+        ) : (
+          <p class="small quiet forgotten">
+            Accounts of this server sign in only on its own machine. From here, use your company’s sign-in.
+          </p>
+        )}
       </form>
     </WelcomeFrame>
   );

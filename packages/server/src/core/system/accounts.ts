@@ -63,15 +63,19 @@ export const setRole = {
     if (account === null) return unchanged(refuseUnknown(name));
     if (account.role === role) return unchanged();
     if (isLastAdministrator(facts)) return unchanged(refuseLast(name));
+    // Applications have none.
+    const losesFactor = role === 'user' && account.secondFactor !== null;
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
         { kind: 'put_role', name, role },
-        // Applications have no second factor.
-        ...(role === 'user' ? dropSecondFactor(name, facts) : []),
+        ...(losesFactor ? [{ kind: 'remove_second_factor', name } as const] : []),
         ...endSetup(facts, role, account.oneTime !== null),
       ],
-      events: [{ kind: 'role_changed', account: name, before: account.role, role, by }],
+      events: [
+        { kind: 'role_changed', account: name, before: account.role, role, by },
+        ...(losesFactor ? [{ kind: 'second_factor_removed', account: name, by } as const] : []),
+      ],
     };
   },
 } satisfies SystemModule<SetRole>;
@@ -86,7 +90,7 @@ export const removeAccount = {
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
-        ...dropSecondFactor(name, facts),
+        ...(facts.account.secondFactor === null ? [] : [{ kind: 'remove_second_factor', name } as const]),
         { kind: 'remove_account', name },
         { kind: 'remove_tokens_of', account: name, except: null },
       ],
@@ -108,10 +112,6 @@ export function endSetup(
 ): readonly SystemChange[] {
   if (isSetUp || role !== 'admin' || oneTime) return [];
   return [{ kind: 'end_setup' }, { kind: 'remove_setup_tokens', except: keptToken }];
-}
-
-function dropSecondFactor(name: string, { account }: AccountFacts): readonly SystemChange[] {
-  return account?.secondFactor == null ? [] : [{ kind: 'remove_second_factor', name }];
 }
 
 function isLastAdministrator({ account, administrators }: AccountFacts): boolean {

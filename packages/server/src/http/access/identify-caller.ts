@@ -55,7 +55,8 @@ async function requireRole(visit: Visit): Promise<Caller> {
   const { role } = ACCESS[route.access as Exclude<Access, 'public'>];
   const caller = await findCaller(visit);
   const { holder } = caller;
-  if (auth.localAccounts === 'emergency' && isForPeople(holder) && !isOnMachine(request, peer)) throw onlyOnMachine();
+  if (auth.localAccounts === 'emergency' && isForPeople(holder) && !isOnMachine(request, peer))
+    throw onlyOnMachine();
   const first = findFirstStep(holder, auth);
   if (first !== null && comesLater(route, first)) throw FIRST_STEPS[first]();
   if (caller.role !== null && includesRole(caller.role, role)) return requireOwnAccount(route, caller);

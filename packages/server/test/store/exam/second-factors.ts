@@ -110,6 +110,7 @@ export const SECOND_FACTORS = {
     await exam.execute({ kind: 'set_role', account: 'bob', role: 'user', by: 'root' });
     assert.deepEqual([await findSecret(exam), await findSecret(exam, 'bob')], [null, null]);
     assert.equal((await findAccount(exam, 'bob'))?.secondFactor, null);
+    assert.equal((await exam.listEventsOf('second_factor_removed', 'system')).length, 1);
     assert.equal(await codeOf(exam, setUp('bob')), 'forbidden', 'applications have none');
     await addAccount(exam, 'ada');
     assert.deepEqual(await exam.execute(signIn('t1', null)), DONE, 'the next one of that name has none');

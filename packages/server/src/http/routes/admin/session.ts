@@ -40,7 +40,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       name: 'admin_welcome',
       access: 'public',
       summary: 'What the page shows before anybody has signed in',
-      handle: async ({ peer }, send) =>
+      handle: async ({ request, peer }, send) =>
         send({
           name: settings.current.page.name,
           has_logo: settings.current.page.logo !== '',
@@ -48,6 +48,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
           is_set_up: !(await accounts.isBeingSetUp()),
           is_secure: peer.isSecure === true,
           provider: singleSignOn.name,
+          takes_accounts: auth.localAccounts === 'everywhere' || isOnMachine(request, peer),
         }),
     },
     'POST /api/admin/session/start': {

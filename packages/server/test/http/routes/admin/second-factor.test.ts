@@ -165,6 +165,9 @@ describe('accounts that work only on the machine itself', () => {
       assert.match(String(answer.body.message), /sign in with Keycloak/);
     }
     assert.equal((await authenticate('app')).status, 200, 'applications are not limited');
+    const welcome = async (peer: typeof HERE) =>
+      (await app.get('/api/admin/welcome', { peer, headers: { host: 'localhost' } })).body.takes_accounts;
+    assert.deepEqual([await welcome(HERE), await welcome(FOREIGN)], [true, false]);
   });
 
   test('have tokens that do not work elsewhere, wherever they were made', async (t) => {
