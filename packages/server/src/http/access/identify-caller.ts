@@ -58,7 +58,7 @@ async function requireRole(visit: Visit): Promise<Caller> {
   if (auth.localAccounts === 'emergency' && isForPeople(holder) && !isOnMachine(request, peer))
     throw onlyOnMachine();
   const first = findFirstStep(holder, auth);
-  if (first !== null && comesLater(route, first)) throw FIRST_STEPS[first]();
+  if (first !== null && comesLater(route, first)) throw new RequestError('forbidden', FIRST_STEPS[first]);
   if (caller.role !== null && includesRole(caller.role, role)) return requireOwnAccount(route, caller);
   throw new RequestError(
     'forbidden',
@@ -158,19 +158,12 @@ export function findFirstStep(holder: Holder | null, auth: AuthSettings): keyof 
 }
 
 const FIRST_STEPS = {
-  set_password: () =>
-    new RequestError(
-      'forbidden',
-      'The one-time password was used a second time, so this token can only change the password. Send the ' +
-        'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
-    ),
-  set_second_factor: () =>
-    new RequestError(
-      'forbidden',
-      'This server requires a second factor, and this account has none, so it can only set one up: on the ' +
-        'page, or with POST /api/admin/second-factor/offer and /confirm. Programs use API tokens, which ' +
-        'need none.',
-    ),
+  set_password:
+    'The one-time password was used a second time, so this token can only change the password. Send the ' +
+    'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+  set_second_factor:
+    'This server requires a second factor, and this account has none, so it can only set one up: on the ' +
+    'page, or with POST /api/admin/second-factor/offer and /confirm. API tokens need none.',
 };
 
 function onlyOnMachine(): RequestError {

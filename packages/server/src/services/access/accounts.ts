@@ -163,7 +163,7 @@ type Hash = (password: string) => Promise<string>;
 async function signIn(
   store: Store,
   request: SignInRequest,
-  { checkedHash, hasSecondFactor, reason }: Omit<Judgement, 'person'>,
+  { checkedHash, reason }: Omit<Judgement, 'person'>,
   secondFactors: SecondFactors,
 ): Promise<string | null> {
   const { name: account, address, code = null, isBrowser = false } = request;
@@ -171,8 +171,9 @@ async function signIn(
   const tokenHash = token === null ? null : hashToken(token);
   const why = reason === null ? {} : { reason };
   const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser, ...why } as const;
+  // With a wrong password, a code must neither count nor tell whether there is a second factor.
   const outcome =
-    code === null || !hasSecondFactor
+    code === null || checkedHash === null
       ? await store.execute(wish)
       : await secondFactors.useCode(account, code, (sent) => store.execute({ ...wish, code: sent }));
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
@@ -191,7 +192,6 @@ interface Judging {
 interface Judgement {
   /** The hash of the account that it matches. */
   readonly checkedHash: string | null;
-  readonly hasSecondFactor: boolean;
   /** Why the right password does not count, for the audit log. */
   readonly reason: string | null;
   /** Somebody in the directory. */
@@ -223,10 +223,8 @@ async function judge(
       });
     }
     isRight = isOwn || person !== null;
-    // With a wrong password the code is not looked at: it must neither count nor tell that there is one.
-    const hasSecondFactor = isOwn && account?.secondFactor != null;
     const reason = isKnown && isKeptOut ? KEPT_OUT : null;
-    return { checkedHash: isOwn ? hash : null, hasSecondFactor, reason, person };
+    return { checkedHash: isOwn ? hash : null, reason, person };
   } finally {
     // A request rejected by the queue or the disk was not a guess.
     attempt.end(isRight ?? 'unknown');
