@@ -46,8 +46,8 @@ export function findElsewhere({ auth }: Config): string | null {
   ];
   if (ways.length > 0) return ways.join(', or with ');
   throw new ConfigError(
-    '"auth.localAccounts: emergency" needs "auth.oidc.issuer" or "auth.ldap.url": otherwise nobody could sign in ' +
-      'from another machine.',
+    '"auth.localAccounts: emergency" needs "auth.oidc.issuer" or "auth.ldap.url": otherwise nobody could ' +
+      'sign in from another machine.',
   );
 }
 

@@ -249,12 +249,9 @@ describe('a field that the document requires', () => {
     });
     assert.ok(needing.length > 15, String(needing.length));
     // Some are about the caller's own account.
-    await app.accounts.add({ name: 'ada', role: 'admin', password: 'a password of my own' }, 'test');
-    const token = await app.accounts.signIn({
-      name: 'ada',
-      password: 'a password of my own',
-      address: '::1',
-    });
+    const ada = { name: 'ada', password: 'a password of my own' };
+    await app.accounts.add({ ...ada, role: 'admin' }, 'test');
+    const token = await app.accounts.signIn({ ...ada, address: '::1' });
     const headers = { authorization: `Bearer ${token}` };
     for (const { path, needed } of needing) {
       for (const missing of needed) {

@@ -120,13 +120,8 @@ export function SignIn({ welcome, screen }: SignInProps) {
         >
           Sign in
         </Button>
-        {welcome.takes_accounts ? (
-          <Forgotten name={name.trim() || 'NAME'} hasCode={code !== null} />
-        ) : (
-          <p class="small quiet forgotten">
-            Accounts of this server sign in only on its own machine. From here, use your company’s sign-in.
-          </p>
-        )}
+        {!welcome.takes_accounts && <NotFromHere />}
+        {welcome.takes_accounts && <Forgotten name={name.trim() || 'NAME'} hasCode={code !== null} />}
       </form>
     </WelcomeFrame>
   );
@@ -152,6 +147,14 @@ type CodeFieldProps = Pick<Parameters<typeof Field>[0], 'value' | 'onInput' | 'f
 function CodeField(props: CodeFieldProps) {
   const hint = 'From your authenticator app; or one of your recovery codes.';
   return <Field label="Code" autoComplete="one-time-code" hint={hint} isMono isFirst {...props} />;
+}
+
+function NotFromHere() {
+  return (
+    <p class="small quiet forgotten">
+      Accounts of this server sign in only on its own machine. From here, use your company’s sign-in.
+    </p>
+  );
 }
 
 function Forgotten({ name, hasCode }: { readonly name: string; readonly hasCode: boolean }) {

@@ -94,11 +94,10 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       access: 'account',
       summary: "End the caller's session, or revoke the caller's token",
       handle: async ({ peer, caller }, send) => {
-        const { holder } = caller;
-        if (holder !== null) await accounts.tokens.revoke(holder.tokenId, caller.actor);
+        if (caller.holder !== null) await accounts.tokens.revoke(caller.holder.tokenId, caller.actor);
         const url = isOfProvider(caller) ? await singleSignOn.findSignOut() : null;
-        const reply = send({ ended: holder !== null, url });
-        if (holder?.kind !== 'session') return reply;
+        const reply = send({ ended: caller.holder !== null, url });
+        if (caller.holder?.kind !== 'session') return reply;
         return { ...reply, headers: { 'Set-Cookie': cookie('session', '', peer, 0) } };
       },
     },
