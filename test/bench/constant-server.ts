@@ -44,7 +44,15 @@ function constantRoutes(answer: string): readonly Route[] {
 const app = createApp({
   routes: constantRoutes(readFileSync(process.argv[2] as string, 'utf8')),
   accounts: createAccounts(NO_STORE, systemClock),
-  auth: { localAdmin: 'never', isLoopbackOnly: true, clients: 'open', requireTls: false, metrics: 'token' },
+  auth: {
+    localAdmin: 'never',
+    isLoopbackOnly: true,
+    clients: 'open',
+    requireTls: false,
+    secondFactor: 'optional',
+    localAccounts: 'everywhere',
+    metrics: 'token',
+  },
   pages: { allowedOrigins: [], ownNames: { isOwn: async () => false } },
   log: createQuietLog(),
   requests: new RequestCounts(),

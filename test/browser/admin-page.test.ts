@@ -11,6 +11,7 @@ import { createApi, findBarriers, goTo, listPlaces, openPage, PASSWORD, signIn }
 import { startBrowser } from './browser.ts';
 import { copyName, type Opened, row, selectSlots, visitPeople } from './people-and-slots.ts';
 import { ADMINISTRATORS_ONLY, expectNoControl, NOT_FOR_VIEWERS } from './roles.ts';
+import { useSecondFactor } from './second-factor.ts';
 import { changeSettings, loseConnection } from './settings-and-connection.ts';
 
 /** A slow disk may need attention on a busy machine. */
@@ -284,6 +285,15 @@ describe("the administrator's page", () => {
     await vera.page.keyboard.press('Escape');
     await vera.page.keyboard.press('r');
     assert.equal(await vera.page.getByRole('dialog').count(), 0);
+  });
+
+  test('a second factor is turned on, asked for at sign-in, and turned off', async (t) => {
+    if (browser === null) return t.skip('optional: needs Chromium');
+    const account = { name: 'sue', role: 'viewer', password: OTHER_PASSWORD };
+    await api.post('/api/admin/users/add', account, token);
+    const { page, close } = await openPage(browser, server.url);
+    t.after(close);
+    await useSecondFactor(page, server.url, 'sue', OTHER_PASSWORD);
   });
 
   test('an ended session leads to sign-in and back to the same place', async (t) => {

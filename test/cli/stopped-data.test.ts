@@ -52,7 +52,7 @@ describeStores('the data of a stopped server', (store) => {
     const data = temporaryFolder(t);
     await seedLicenses(data, []);
     succeeded(await runBerth(data, ['user', 'add', 'ada', '--role', 'user'], {}, 'a password of my own\n'));
-    assert.match(succeeded(await runBerth(data, ['user', 'list'])), /\nada +user +own +\d{4}-/);
+    assert.match(succeeded(await runBerth(data, ['user', 'list'])), /\nada +user +own +no +\d{4}-/);
     assert.equal(
       succeeded(await runBerth(data, ['user', 'remove', 'ada'])),
       'Removed account "ada" and ended its sessions.\n',

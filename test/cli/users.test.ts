@@ -18,14 +18,16 @@ for (const state of ['running', 'stopped'] as const) {
       const role = succeeded(await run('user role bob --role operator'));
       assert.equal(role, '"bob" now has role operator.\n');
       const list = succeeded(await run('user list'));
-      assert.match(list, /^name +role +password +created at\n/);
-      assert.match(list, /\nada +admin +own +\d{4}-/);
+      assert.match(list, /^name +role +password +second factor +created at\n/);
+      assert.match(list, /\nada +admin +own +no +\d{4}-/);
       assert.match(list, /\nbob +operator +one-time, until \d{4}-/);
       assert.match(succeeded(await run('user password bob', `${OWN}\n`)), /is set\.\n$/);
       assert.match(
         succeeded(await run('user password ada', `${OWN}\n`)),
         /is set\.\nOther accounts: .*bob \(operator\)\. Remove those you do not know with "berth user remove/,
       );
+      const none = succeeded(await run('user remove-second-factor bob'));
+      assert.equal(none, '"bob" has no second factor.\n');
       const removed = succeeded(await run('user remove bob'));
       assert.equal(removed, 'Removed account "bob" and ended its sessions.\n');
       const json = JSON.parse(succeeded(await run('user list --json')));

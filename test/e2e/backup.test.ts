@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { codeAt, stepAt } from '../../packages/server/src/services/access/one-time-code.ts';
 import { exampleLicense } from '../../packages/server/test/core/examples.ts';
 import { restore, saveBackup } from '../support/backups.ts';
 import { askBerth, runBerth } from '../support/berth-command.ts';
@@ -27,12 +28,28 @@ const createDatabase = async () => (await getPostgres()).createDatabase();
 
 type Facts = Readonly<Record<string, unknown>>;
 
-async function ask(url: string, path: string, body?: object): Promise<Facts> {
-  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+async function ask(url: string, path: string, body?: object, headers = {}): Promise<Facts> {
+  const init = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
   const answer = await fetch(`${url}/api/${path}`, init);
   const facts = (await answer.json()) as Facts;
   assert.equal(answer.status, 200, JSON.stringify(facts));
   return facts;
+}
+
+/** Somebody with a second factor. */
+const SUE = { name: 'sue', role: 'viewer', password: 'a password of my own' };
+const SECRET = 'A2'.repeat(16);
+
+async function signIn(url: string, headers = {}): Promise<Facts> {
+  const authorization = `Basic ${btoa(`${SUE.name}:${SUE.password}`)}`;
+  return (await (await fetch(`${url}/auth`, { headers: { authorization, ...headers } })).json()) as Facts;
+}
+
+async function addSecondFactor(url: string): Promise<void> {
+  await ask(url, 'admin/users/add', SUE);
+  const { token } = await signIn(url);
+  const body = { password: SUE.password, secret: SECRET, code: codeAt(SECRET, stepAt(Date.now())) };
+  await ask(url, 'admin/second-factor/confirm', body, { authorization: `Bearer ${token}` });
 }
 
 /** A server that has lent a slot to Ada, a backup of that, and what happened afterwards. */
@@ -45,6 +62,7 @@ async function setUp(t: Parameters<typeof temporaryFolder>[0], passphrase?: stri
   try {
     await ask(server.url, 'v4/borrow', { user: 'ada' });
     await ask(server.url, 'v4/add_consumption', { consumptions: 2 });
+    await addSecondFactor(server.url);
     await saveBackup(server.url, file, passphrase);
     await ask(server.url, 'v4/borrow', { user: 'bob' });
     await ask(server.url, 'v4/add_consumption', { consumptions: 3 });
@@ -63,6 +81,11 @@ async function listUsers(t: TestContext, data: string, env = {}, storeId?: unkno
   const server = await startServerHere({ data, env });
   t.after(server.stop);
   if (storeId !== undefined) assert.equal(await readStoreId(server.url), storeId);
+  assert.equal((await signIn(server.url)).code, 'second_factor_required');
+  assert.ok(
+    (await signIn(server.url, { 'x-berth-code': codeAt(SECRET, stepAt(Date.now()) + 1) })).token,
+    'its secret was restored',
+  );
   const verdict = await ask(server.url, 'admin/audit/verify');
   assert.equal(verdict.ok, true, JSON.stringify(verdict));
   const { events } = (await ask(server.url, 'admin/audit?chain=system')) as { events: Facts[] };

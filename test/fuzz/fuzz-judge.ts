@@ -63,7 +63,7 @@ const OWN_TRACES = [
   /^renewal removed$/,
   /^history_(slot|person|denial) (added|changed( denials| last_at)*)$/,
 ];
-const OWN_EVENTS = /^(slot_denied|consumption_denied|denials_repeated|sign_in_failed)$/;
+const OWN_EVENTS = /^(slot_denied|consumption_denied|denials_repeated|sign_in_failed|second_factor_asked)$/;
 
 /** Whatever was refused has changed nothing. */
 export async function judgeTraces(world: FuzzWorld, status: number, lastSeq: number): Promise<void> {

@@ -25,7 +25,7 @@ import { RULE_SECTIONS, Rules } from './screens/rules/rules.tsx';
 import { SETTING_SECTIONS, Settings } from './screens/settings/settings.tsx';
 import { Slots } from './screens/slots/slots.tsx';
 import { FirstRun } from './screens/welcome/first-run.tsx';
-import { MustSetPassword, SignIn } from './screens/welcome/sign-in.tsx';
+import { MustSetPassword, MustSetSecondFactor, SignIn } from './screens/welcome/sign-in.tsx';
 
 export function App() {
   const greeting = useValue(welcome);
@@ -61,6 +61,7 @@ const UNKNOWN: Welcome = {
   is_set_up: true,
   is_secure: true,
   provider: null,
+  takes_accounts: true,
 };
 
 /** What surrounds the screen that is about to open. */
@@ -90,6 +91,8 @@ function Opening() {
 function Signed({ welcome, onPassword }: { readonly welcome: Welcome; readonly onPassword: () => void }) {
   const who = useValue(session);
   const { path } = usePlace();
+  if (who?.must_set_second_factor === true && welcome.is_set_up)
+    return <MustSetSecondFactor welcome={welcome} />;
   const isFirst = !welcome.is_set_up || (path[0] === 'welcome' && who != null);
   if (isFirst) return <FirstRun welcome={welcome} onPassword={onPassword} />;
   if (who == null)

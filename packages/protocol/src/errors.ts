@@ -29,6 +29,11 @@ const FACTS = {
     status: 403,
     advice: 'Give the client a token with the required role.',
   },
+  second_factor_required: {
+    title: 'The code of the second factor is missing or wrong',
+    status: 401,
+    advice: 'Use an API token: accounts for applications have no second factor.',
+  },
   csrf_rejected: { title: 'The CSRF token is missing or wrong', status: 403 },
   tls_required: { title: 'This server requires TLS to sign in', status: 403 },
   sign_in_refused: { title: 'The sign-in was refused by the provider, or gives no role', status: 403 },

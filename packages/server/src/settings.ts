@@ -125,6 +125,20 @@ const TABLE = [
     oneOf: ['open', 'required'],
     about: 'Whether applications need a token or a client certificate.',
   },
+  {
+    path: 'auth.secondFactor',
+    default: 'optional',
+    oneOf: ['optional', 'required'],
+    about: 'Whether people with an account need a second factor; without one, they can only set it up.',
+  },
+  {
+    path: 'auth.localAccounts',
+    default: 'everywhere',
+    oneOf: ['everywhere', 'emergency'],
+    about:
+      'Where accounts with the roles viewer, operator and admin work; with emergency, only on the ' +
+      'machine itself.',
+  },
   { path: 'auth.requireTls', default: false, about: 'Whether to refuse sign-ins over plain HTTP.' },
   ...AUTH_SETTINGS,
   {

@@ -88,6 +88,9 @@ async function writeAccounts(store: Store, clock: ManualClock): Promise<void> {
     const signIn = { kind: 'sign_in', account: name, address: '::1', checkedHash: 'h' } as const;
     for (const nth of [1, 2]) await store.execute({ ...signIn, tokenHash: `${name} ${nth}` });
   }
+  const factor = { secret: 's', usedStep: 7, recoveryCodes: ['r1', 'r2'], checkedHash: 'h' } as const;
+  const owner = { account: 'Zoë', keptToken: 'Zoë 1', by: BY } as const;
+  await store.execute({ kind: 'set_second_factor', ...factor, ...owner });
   const token = { kind: 'create_token', role: 'operator', by: BY } as const;
   await store.execute({ ...token, tokenHash: 't1', name: 'probe', days: null });
   await store.execute({ ...token, tokenHash: 't2', name: 'Backup', days: 3 });

@@ -44,8 +44,10 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-export async function signIn(name: string, password: string): Promise<void> {
-  const { csrf_token } = await post('/api/admin/session/start', { name, password });
+/** `code`: of the second factor, for those who have one. */
+export async function signIn(name: string, password: string, code?: string): Promise<void> {
+  const second = code === undefined ? {} : { code };
+  const { csrf_token } = await post('/api/admin/session/start', { name, password, ...second });
   setCsrfToken(csrf_token);
   enter(await get('/api/admin/session'));
 }

@@ -94,7 +94,10 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   consumption_nearly_used_up: (of) =>
     `${of('product')}: ${of('total')} of ${of('max')}${feature(of)} are used up`,
   consumption_has_room: (of) => `${of('product')} can be consumed again${feature(of)}`,
-  signed_in: (of) => `${of('account')} signed in`,
+  signed_in: (of) => {
+    const left = of('recovery_codes_left');
+    return `${of('account')} signed in${left === '' ? '' : ` with a recovery code; ${left} are left`}`;
+  },
   sign_in_failed: (of) => {
     const why = of('reason') === '' ? '' : `: ${of('reason').replace(/\.$/, '')}`;
     return `Somebody failed to sign in as ${of('account')}${why}`;
@@ -103,6 +106,9 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   account_removed: (of) => `The account ${of('account')} was removed`,
   role_changed: (of) => `${of('account')} became ${of('role')}, from ${of('before')}`,
   password_changed: (of) => `The password of ${of('account')} was changed`,
+  second_factor_set: (of) => `${of('account')} has a second factor now`,
+  second_factor_removed: (of) => `The second factor of ${of('account')} was removed`,
+  second_factor_asked: (of) => `${of('account')} was asked for the code of the second factor`,
   token_created: (of) => `The token ${of('name')} was created`,
   token_revoked: (of) => `The token ${of('name') || of('token_id')} was revoked`,
   token_expiring: (of) => `The token ${of('name') || of('token_id')} ends soon`,

@@ -31,7 +31,7 @@ import type { SETTING_API } from './settings.ts';
 import type { STATUS_API } from './status.ts';
 import type { TEST_CLOCK_API } from './test-clock.ts';
 import type { TOKEN_API } from './tokens.ts';
-import type { USER_API } from './users.ts';
+import type { SECOND_FACTOR_API, USER_API } from './users.ts';
 
 /**
  * Everything that the administrator's page and the command line ask for, by method and path. Types only: the
@@ -55,6 +55,7 @@ type AdminApi = typeof AUDIT_API &
   typeof RULE_API &
   typeof RULE_MEMBER_API &
   typeof RULE_TRIAL_API &
+  typeof SECOND_FACTOR_API &
   typeof SESSION_API &
   typeof SETTING_API &
   typeof STATUS_API &

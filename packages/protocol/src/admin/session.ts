@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { described, name, secret } from '../fields.ts';
 import { ROLES } from './choices.ts';
 import type { Operations } from './operation.ts';
+import { secondFactorCode } from './users.ts';
 
 const sessionObject = z.object({
   name: described(z.string(), 'The caller.'),
@@ -9,6 +10,14 @@ const sessionObject = z.object({
   operations: described(z.array(z.string()), 'The operations that they may use, by method and path.'),
   csrf_token: described(z.string().nullable(), 'For the header x-berth-csrf; only with a session.'),
   must_set_password: described(z.boolean(), 'Whether the caller can only replace the one-time password.'),
+  must_set_second_factor: described(
+    z.boolean(),
+    'Whether the caller can only set up a second factor, which "auth.secondFactor" requires.',
+  ),
+  recovery_codes_left: described(
+    z.int().nullable(),
+    'How many recovery codes are left; null if the caller has no second factor.',
+  ),
   is_secure: described(z.boolean(), 'Whether the connection uses TLS.'),
 });
 
@@ -24,6 +33,7 @@ export const SESSION_API = {
       ),
       is_secure: described(z.boolean(), 'Whether the connection uses TLS.'),
       provider: described(z.string().nullable(), 'The provider to sign in with; null: there is none.'),
+      takes_accounts: described(z.boolean(), 'Whether "auth.localAccounts" lets accounts sign in from here.'),
     }),
   },
   'POST /api/admin/session/start': {
@@ -31,6 +41,7 @@ export const SESSION_API = {
       .object({
         name: described(name, 'The name of the account.'),
         password: described(secret, 'Its password.'),
+        code: secondFactorCode,
       })
       .meta({ required: ['name', 'password'] }),
     answer: z.object({

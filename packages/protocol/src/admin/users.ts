@@ -12,12 +12,18 @@ export const roleField = described(
 
 const account = described(name, 'The name of the account.');
 
+export const secondFactorCode = described(
+  secret,
+  'The code of the authenticator app, or a recovery code; only if the account has a second factor.',
+);
+
 const userObject = z
   .object({
     name: described(z.string(), 'The name of the account.'),
     role: described(z.enum(ROLES), 'What it may do.'),
     one_time_password: described(z.boolean(), 'Whether it has a one-time password, which must be replaced.'),
     one_time_until: described(z.string().nullable(), 'When a one-time password expires, UTC.'),
+    second_factor: described(z.boolean(), 'Whether it has a second factor.'),
     created_at: described(z.string(), 'When the account was created, UTC.'),
   })
   .meta({ id: 'Account', description: 'An account.' });
@@ -61,5 +67,37 @@ export const USER_API = {
   'POST /api/admin/users/remove': {
     body: z.object({ name: account }).meta({ required: ['name'] }),
     answer: z.object({ removed: described(z.int(), 'How many accounts.') }),
+  },
+  'POST /api/admin/users/remove-second-factor': {
+    body: z.object({ name: account }).meta({ required: ['name'] }),
+    answer: z.object({ removed: described(z.int(), 'How many second factors: 0 if there was none.') }),
+  },
+} as const satisfies Operations;
+
+/** Of the caller's own account. */
+export const SECOND_FACTOR_API = {
+  'POST /api/admin/second-factor/offer': {
+    answer: z.object({
+      secret: described(z.string(), 'For an authenticator app, in base32. It is not stored yet.'),
+      url: described(z.string(), 'The same as an otpauth:// address, for a QR code.'),
+    }),
+  },
+  'POST /api/admin/second-factor/confirm': {
+    body: z
+      .object({
+        password: described(secret, 'The password of the account.'),
+        secret: described(secret, 'From /api/admin/second-factor/offer.'),
+        code: described(secret, 'What the authenticator app shows for it.'),
+      })
+      .meta({ required: ['password', 'secret', 'code'] }),
+    answer: z.object({
+      recovery_codes: described(z.array(z.string()), 'Each replaces a code once. Returned only here.'),
+    }),
+  },
+  'POST /api/admin/second-factor/remove': {
+    body: z
+      .object({ password: described(secret, 'The password of the account.'), code: secondFactorCode })
+      .meta({ required: ['password', 'code'] }),
+    answer: z.object({ removed: described(z.int(), 'How many: 0 if there was none.') }),
   },
 } as const satisfies Operations;

@@ -21,16 +21,34 @@ export function composeSignIn(
   clock: Clock,
   { execute }: Pick<Tokens, 'execute'>,
 ): SingleSignOn {
-  const { issuer, name, groupsClaim, admins, operators, viewers } = auth.oidc;
+  const { issuer, groupsClaim, admins, operators, viewers } = auth.oidc;
   return createSingleSignOn(store, {
     provider: issuer === '' ? null : openProvider(auth.oidc, clock),
-    name: name || (URL.parse(issuer)?.host ?? ''),
+    name: nameOfProvider(auth.oidc),
     groupsClaim,
     roles: { admins, operators, viewers },
     execute,
     readWall: clock.readWall,
     readMonotonicMs: clock.readMonotonicMs,
   });
+}
+
+function nameOfProvider({ name, issuer }: ProviderSettings): string {
+  return name || (URL.parse(issuer)?.host ?? '');
+}
+
+/** What people sign in with from other machines; `null`: also with accounts of the server. */
+export function findElsewhere({ auth }: Config): string | null {
+  if (auth.localAccounts === 'everywhere') return null;
+  const ways = [
+    ...(auth.oidc.issuer === '' ? [] : [nameOfProvider(auth.oidc)]),
+    ...(auth.ldap.url === '' ? [] : ["your name and password in the company's directory"]),
+  ];
+  if (ways.length > 0) return ways.join(', or with ');
+  throw new ConfigError(
+    '"auth.localAccounts: emergency" needs "auth.oidc.issuer" or "auth.ldap.url": otherwise nobody could ' +
+      'sign in from another machine.',
+  );
 }
 
 function openProvider(settings: ProviderSettings, { readMonotonicMs }: Clock): SignInProvider {

@@ -48,7 +48,7 @@ import { type CloudParts, composeCloud, composeGrants, createCloudLoops } from '
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
-import { composeDirectory, composePeople, composeSignIn } from './compose-sign-in.ts';
+import { composeDirectory, composePeople, composeSignIn, findElsewhere } from './compose-sign-in.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
 import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
@@ -241,9 +241,10 @@ function composeAccess(
   { clock, passwordCost }: ServerEnvironment,
   directory: Directory | null,
 ) {
-  const { readMonotonicMs } = clock;
   const people = composePeople(config, directory);
-  const accounts = createAccounts(store, { readMonotonicMs, passwordCost, people });
+  const { readWall, readMonotonicMs } = clock;
+  const options = { readWall, readMonotonicMs, passwordCost, people, elsewhere: findElsewhere(config) };
+  const accounts = createAccounts(store, options);
   return {
     people,
     accounts,
@@ -269,8 +270,9 @@ function describeServer({ config, certificates }: ComposeOptions, { version, clo
 
 function describeAccess({ auth, host, http, metrics }: Config): AuthSettings {
   const isLoopbackOnly = isLoopbackHost(host) && http.trustedProxies.length === 0;
-  const { localAdmin, clients, requireTls } = auth;
-  return { localAdmin, clients, requireTls, isLoopbackOnly, metrics: metrics.access };
+  const { localAdmin, clients, requireTls, secondFactor, localAccounts } = auth;
+  const own = { localAdmin, clients, requireTls, secondFactor, localAccounts };
+  return { ...own, isLoopbackOnly, metrics: metrics.access };
 }
 
 function openOwnNames({ config, certificates }: ComposeOptions, { clock, machine }: ServerEnvironment) {

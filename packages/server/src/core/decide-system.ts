@@ -9,6 +9,7 @@ import { note } from './system/note.ts';
 import { numberUsage, openRequest } from './system/offline-files.ts';
 import { restoreBackup } from './system/restore-backup.ts';
 import { addBar, refreshGroups, removeBar, sampleReservations, setRules } from './system/rules.ts';
+import { removeSecondFactor, setSecondFactor } from './system/second-factor.ts';
 import { rotateGrantKey, rotateMasterKey, setCloudKeys, setWebhookSecret } from './system/secrets.ts';
 import { changeSettings } from './system/settings.ts';
 import { signInPerson } from './system/sign-in-person.ts';
@@ -35,6 +36,8 @@ const MODULES = {
   set_password: setPassword,
   set_role: setRole,
   remove_account: removeAccount,
+  set_second_factor: setSecondFactor,
+  remove_second_factor: removeSecondFactor,
   sign_in: signIn,
   sign_in_person: signInPerson,
   use_token: useToken,

@@ -1,4 +1,5 @@
 import type { Role } from './access/role.ts';
+import type { SecondFactor } from './access/second-factor.ts';
 import type { Token } from './access/token.ts';
 import type { HistoryStep } from './history/thinning.ts';
 import type { UsageEvent } from './history/usage-event.ts';
@@ -69,6 +70,9 @@ export type SystemChange = Readonly<
   | { kind: 'put_password'; name: string; passwordHash: string; oneTime: boolean }
   | { kind: 'put_role'; name: string; role: Role }
   | { kind: 'remove_account'; name: string }
+  /** Its secret is put apart. */
+  | { kind: 'put_second_factor'; name: string; secondFactor: SecondFactor }
+  | { kind: 'remove_second_factor'; name: string }
   /** Local callers are no longer administrators. */
   | { kind: 'end_setup' }
   | { kind: 'remove_setup_tokens'; except: string | null }
@@ -127,7 +131,14 @@ export interface Restoration {
 }
 
 /** Under which name a secret is kept. */
-type SecretName = 'cloud_api_key' | 'cloud_shared_key' | 'grant_keys' | 'webhook_secret' | 'channels';
+export type SecretName =
+  | 'cloud_api_key'
+  | 'cloud_shared_key'
+  | 'grant_keys'
+  | 'webhook_secret'
+  | 'channels'
+  /** Of an account. */
+  | `second_factor:${string}`;
 
 export interface Decision {
   readonly outcome: Outcome;

@@ -1,4 +1,5 @@
 import type { Role } from './access/role.ts';
+import type { SecondFactor, SentCode } from './access/second-factor.ts';
 import type { Channel } from './notify/channel.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { NoticeEvent, SystemEventOf } from './nouns/audit-event.ts';
@@ -16,6 +17,8 @@ export type SystemCommand =
   | SetPassword
   | SetRole
   | RemoveAccount
+  | SetSecondFactor
+  | RemoveSecondFactor
   | SignIn
   | SignInPerson
   | UseToken
@@ -83,6 +86,27 @@ export interface RemoveAccount {
   readonly by: Actor;
 }
 
+/** `usedStep`: of the code with which its owner has confirmed it. */
+export interface SetSecondFactor extends SecondFactor {
+  readonly kind: 'set_second_factor';
+  readonly account: string;
+  /** Shared with the authenticator app, in base32. */
+  readonly secret: string;
+  /** The hash that the password was checked against. */
+  readonly checkedHash: string;
+  /** The hash of the token that stays valid; `null`: none does. */
+  readonly keptToken: string | null;
+  readonly by: Actor;
+}
+
+export interface RemoveSecondFactor {
+  readonly kind: 'remove_second_factor';
+  readonly account: string;
+  /** What its owner has proven; `null`: an administrator removes it. */
+  readonly proof: { readonly checkedHash: string; readonly code: SentCode } | null;
+  readonly by: Actor;
+}
+
 /** The result of a password check, which is too slow to be part of a decision. */
 export interface SignIn {
   readonly kind: 'sign_in';
@@ -92,6 +116,10 @@ export interface SignIn {
   readonly tokenHash: string | null;
   /** The hash that the password was checked against: it may have been replaced meanwhile. */
   readonly checkedHash: string | null;
+  /** The second step, if somebody has sent a code. */
+  readonly code?: SentCode | null;
+  /** Why it fails, if not because of the name or the password. */
+  readonly reason?: string;
   /** Browsers are signed out after half a day. */
   readonly isBrowser?: boolean;
 }

@@ -1,5 +1,6 @@
 import type { OneTimePassword } from './access/one-time-password.ts';
 import type { Role } from './access/role.ts';
+import type { SecondFactor } from './access/second-factor.ts';
 import type { Token } from './access/token.ts';
 import type { ClockJump } from './clock/clock.ts';
 import type { RestoreView } from './clock/decide-restore.ts';
@@ -103,6 +104,7 @@ interface KeptAccount {
   readonly passwordHash: string;
   /** `null`: the password is its owner's own. */
   readonly oneTime: OneTimePassword | null;
+  readonly secondFactor: SecondFactor | null;
 }
 
 /** The heads of all chains before this commit. */

@@ -46,6 +46,7 @@ import { providerRoutes } from './routes/admin/provider.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
 import { ruleTrialRoutes } from './routes/admin/rule-trials.ts';
 import { ruleMemberRoutes, ruleRoutes } from './routes/admin/rules.ts';
+import { secondFactorRoutes } from './routes/admin/second-factor.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
 import { type ServerFacts, statusRoutes } from './routes/admin/status.ts';
@@ -128,7 +129,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes({ ...services, listRoutes: () => routes })),
-    ...tagged('Admin: accounts', providerRoutes(services)),
+    ...tagged('Admin: accounts', secondFactorRoutes(services), providerRoutes(services)),
     ...tagged('Admin: server', settingsRoutes(services.settings), webhookRoutes(services.webhooks)),
     ...tagged('Admin: server', channelRoutes(services.channels), doctorRoutes(services)),
     ...tagged('Admin: server', backupRoutes(services)),

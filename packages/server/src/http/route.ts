@@ -10,14 +10,16 @@ import type { Caller } from './access/caller.ts';
 /**
  * Who may call a route: its class, and the lowest role if it requires one. Every route declares one.
  * `public`: anyone. `client`: anyone who reaches the port, or users if clients must authenticate. `account`:
- * class admin, for every account. `viewer`, `operator` and `admin`: class admin, for callers whose role
- * includes that one, and for local callers during setup. `monitor`: class admin, for every token; also for
- * local callers or for anyone, as `metrics.access` says.
+ * class admin, for every account. `own`: the same, but only for people who have signed in to an account.
+ * `viewer`, `operator` and `admin`: class admin, for callers whose role includes that one, and for local
+ * callers during setup. `monitor`: class admin, for every token; also for local callers or for anyone, as
+ * `metrics.access` says.
  */
 export const ACCESS = {
   public: { class: 'public', role: null },
   client: { class: 'client', role: 'user' },
   account: { class: 'admin', role: null },
+  own: { class: 'admin', role: null },
   viewer: { class: 'admin', role: 'viewer' },
   operator: { class: 'admin', role: 'operator' },
   admin: { class: 'admin', role: 'admin' },
@@ -59,7 +61,7 @@ export interface Route extends RoutePlace {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   /** Headers that only this route uses. */
-  readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID' | 'Prefer')[];
+  readonly headers?: readonly ('Idempotency-Key' | 'Last-Event-ID' | 'Prefer' | 'X-Berth-Code')[];
   /** Whether the body is a file, sent in a form or directly. */
   readonly takesFile?: boolean;
   /** Whether a field of the body contains a whole file, so the body may be large. */

@@ -1,8 +1,5 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { SLOT_ORDERS } from '@berth/protocol/admin/choices';
-import type { OneTimePassword } from '../core/access/one-time-password.ts';
-import type { Role } from '../core/access/role.ts';
-import type { Token } from '../core/access/token.ts';
 import type { Channel } from '../core/notify/channel.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { AuditPosition, Follower } from '../core/nouns/audit-position.ts';
@@ -15,6 +12,7 @@ import type { Registration } from '../core/nouns/registration.ts';
 import type { StoredSetting } from '../core/nouns/stored-setting.ts';
 import type { CloudKeys, OpenRequest } from '../core/system-command.ts';
 import type { Report } from '../core/view.ts';
+import type { AccountRecord, TokenRecord } from './access-record.ts';
 import type { HistoryAnswers, HistoryQuery } from './history-query.ts';
 import type { BarRecord, RuleCounts, RuleHistory, RulesRecord, RulesRevision } from './rules-record.ts';
 
@@ -49,6 +47,7 @@ export type Query =
   | { readonly kind: 'find_cloud_keys' }
   | { readonly kind: 'find_webhook_secret' }
   | { readonly kind: 'list_channels' }
+  | { readonly kind: 'find_second_factor'; readonly account: string }
   | { readonly kind: 'find_grant_keys' }
   | { readonly kind: 'find_rules' }
   /** The latest first. */
@@ -182,6 +181,8 @@ export interface Answers extends HistoryAnswers {
   find_webhook_secret: string | null;
   /** By name, with their secrets. */
   list_channels: readonly Channel[];
+  /** The secret that an account shares with an authenticator app, in base32; `null`: it has none. */
+  find_second_factor: string | null;
   /** The newest first. */
   find_grant_keys: readonly GrantKey[];
   find_rules: RulesRecord;
@@ -324,20 +325,6 @@ export interface AuditProblem {
   readonly chain: number | null;
   readonly n: number;
   readonly problem: string;
-}
-
-export interface AccountRecord {
-  readonly name: string;
-  readonly role: Role;
-  readonly passwordHash: string;
-  /** `null`: the owner has set the password. */
-  readonly oneTime: OneTimePassword | null;
-  readonly createdAt: Instant;
-}
-
-export interface TokenRecord {
-  readonly token: Token;
-  readonly now: Instant;
 }
 
 export interface FollowerRecord {

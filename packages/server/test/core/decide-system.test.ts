@@ -24,6 +24,17 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   set_password: { kind: 'set_password', account: 'bob', ...secret, keptToken: null, by },
   set_role: { kind: 'set_role', account: 'bob', role: 'user', by },
   remove_account: { kind: 'remove_account', account: 'bob', by },
+  set_second_factor: {
+    kind: 'set_second_factor',
+    account: 'bob',
+    secret: 's',
+    usedStep: 1,
+    recoveryCodes: [],
+    checkedHash: 'h',
+    keptToken: null,
+    by,
+  },
+  remove_second_factor: { kind: 'remove_second_factor', account: 'bob', proof: null, by },
   sign_in: { kind: 'sign_in', account: 'bob', address: '::1', tokenHash: 't', checkedHash: 'h' },
   sign_in_person: {
     kind: 'sign_in_person',
@@ -86,7 +97,7 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   forget_user: { kind: 'forget_user', user: 'bob', by },
 };
 
-const ACCOUNT = { role: 'admin', passwordHash: 'h', oneTime: null } as const;
+const ACCOUNT = { role: 'admin', passwordHash: 'h', oneTime: null, secondFactor: null } as const;
 
 const EVERYTHING: SystemFacts = {
   isSetUp: false,

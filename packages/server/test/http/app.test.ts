@@ -102,13 +102,13 @@ describe('an unknown path', () => {
 
   test('a trailing slash changes nothing, on any route or alias', async (t) => {
     const { send, routes } = await openTestApp(t, { licenses: [] });
-    for (const { methods, paths } of routes) {
+    for (const { methods, paths, access } of routes) {
       for (const path of paths.filter((one) => one !== '/')) {
         for (const method of methods) {
           const [plain, slashed] = [await send(method, path), await send(method, `${path}/?x=1`)];
           const told = `${method} ${path}: ${slashed.text}`;
           // Admin routes refuse the unknown parameter, which shows that the same handler answers.
-          const isStrict = path.startsWith('/api/admin/');
+          const isStrict = path.startsWith('/api/admin/') && access !== 'own';
           assert.equal(slashed.status, isStrict ? 400 : plain.status, told);
           assert.equal(slashed.body.code, isStrict ? 'validation_error' : plain.body.code, told);
           assert.equal(slashed.headers.get('location'), null);

@@ -36,7 +36,7 @@ export function CodeSheet({ activation, onDone }: CodeSheetProps) {
       <div class="code-head">
         <h3>All of it, to scan</h3>
       </div>
-      <QrCode text={scanned} />
+      <QrCode text={scanned} label="QR code with all codes" />
       <p class="gap done-line no-print">
         <Button as="primary" onClick={onDone}>
           I have the vendor’s answer
@@ -91,15 +91,10 @@ function Digits({ text }: { readonly text: string }) {
   return <>{parts.map((part) => (/^\d/.test(part) ? <span class="digit">{part}</span> : part))}</>;
 }
 
-function QrCode({ text }: { readonly text: string }) {
+export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const code = makeQrCode(text);
   return (
-    <svg
-      class="qr"
-      viewBox={`0 0 ${code.length} ${code.length}`}
-      role="img"
-      aria-label="QR code with all codes"
-    >
+    <svg class="qr" viewBox={`0 0 ${code.length} ${code.length}`} role="img" aria-label={label}>
       <path d={outlineQrCode(code)} shape-rendering="crispEdges" />
     </svg>
   );

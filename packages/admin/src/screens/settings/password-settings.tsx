@@ -1,8 +1,9 @@
 import { changePassword, may } from '../../data/session.ts';
 import { showToast } from '../../parts/toasts.tsx';
 import { PasswordForm } from '../welcome/password-form.tsx';
+import { SecondFactorSettings } from './second-factor-settings.tsx';
 
-/** Changing one's own password needs the old one. */
+/** How one signs in. Changing one's own password needs the old one. */
 export function PasswordSettings() {
   const send = async (old: string, fresh: string) => {
     await changePassword(old, fresh);
@@ -12,12 +13,15 @@ export function PasswordSettings() {
     return <p>You have no password here: you change the one that you sign in with at its provider.</p>;
   }
   return (
-    <PasswordForm
-      className="form"
-      old={{ label: 'Password now', type: 'password', autoComplete: 'current-password' }}
-      missing="The password is missing."
-      verb="Change the password"
-      onSend={send}
-    />
+    <>
+      <PasswordForm
+        className="form"
+        old={{ label: 'Password now', type: 'password', autoComplete: 'current-password' }}
+        missing="The password is missing."
+        verb="Change the password"
+        onSend={send}
+      />
+      <SecondFactorSettings />
+    </>
   );
 }

@@ -47,7 +47,12 @@ const PARTS: readonly Part[] = [
     draw: () => <ForwardingSettings />,
   },
   { path: 'backup', label: 'Backup', words: 'schedule restore passphrase', draw: () => <BackupSettings /> },
-  { path: 'password', label: 'Your password', words: 'account', draw: () => <PasswordSettings /> },
+  {
+    path: 'password',
+    label: 'Your password',
+    words: 'account second factor code authenticator totp',
+    draw: () => <PasswordSettings />,
+  },
   { path: 'page', label: 'This page', words: 'name logo theme dark keys', draw: () => <PageSettings /> },
 ];
 

@@ -63,7 +63,7 @@ interface UserTableProps {
 
 function UserTable({ users, onSecret, onChange }: UserTableProps) {
   return (
-    <Table columns={['Name', 'Role', 'Password', 'Added']} hasActions>
+    <Table columns={['Name', 'Role', 'Password', 'Second factor', 'Added']} hasActions>
       {users.map((account) => (
         <tr key={account.name}>
           <td class="grow cut">
@@ -80,6 +80,7 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
               'own'
             )}
           </td>
+          <td>{account.second_factor ? 'yes' : <span class="quiet">no</span>}</td>
           <td>
             <Time at={account.created_at} as="day" />
           </td>
@@ -155,16 +156,32 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
         },
       }),
   };
+  const second = account.second_factor ? [removeFactor(name, onChange)] : [];
   return (
     <MenuButton
       label={`Actions for ${name}`}
       className="icon-button"
       isIcon
-      items={[...roles, reset, null, remove]}
+      items={[...roles, reset, ...second, null, remove]}
     >
       <Icon name="more" />
     </MenuButton>
   );
+}
+
+function removeFactor(name: string, onChange: () => void) {
+  const question = {
+    title: 'Remove the second factor of this user?',
+    text: 'For somebody who has lost the device. Their sessions end; then their password is enough.',
+    facts: [['Account', name]] as const,
+    verb: 'Remove second factor',
+    act: async () => {
+      await post('/api/admin/users/remove-second-factor', { name });
+      onChange();
+      showToast(`${name} has no second factor any more.`);
+    },
+  };
+  return { label: 'Remove second factor…', act: () => ask(question) };
 }
 
 interface AddUserProps {

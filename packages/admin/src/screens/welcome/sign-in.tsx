@@ -2,18 +2,27 @@ import type { Welcome } from '@berth/protocol/admin/session';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../data/api.ts';
-import { beginSignIn, changePassword, hasEnded, providerFault, session, signIn } from '../../data/session.ts';
+import {
+  beginSignIn,
+  changePassword,
+  hasEnded,
+  loadSession,
+  providerFault,
+  signIn,
+} from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
 import { Brand } from '../../parts/brand.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
+import { leave } from '../../parts/frame.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Shape } from '../../parts/shape.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
 import { isLoopback } from '../../words/reach.ts';
 import { Harbor } from './harbor.tsx';
 import { PasswordForm } from './password-form.tsx';
+import { SecondFactorSetup } from './second-factor-setup.tsx';
 
 interface WelcomeProps {
   readonly welcome: Welcome;
@@ -52,16 +61,22 @@ interface SignInProps {
 export function SignIn({ welcome, screen }: SignInProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
-  const [fault, setFault] = useState<{ readonly isName: boolean; readonly text: string } | null>(null);
+  const [code, setCode] = useState<string | null>(null);
+  const [fault, setFault] = useState<Fault | null>(null);
   useEffect(() => {
     document.title = `Sign in – ${welcome.name || 'Berth'}`;
   }, [welcome.name]);
   const { isBusy, submit } = useSend(async () => {
-    const gap = name.trim() === '' ? 'name' : password === '' ? 'password' : null;
-    setFault(gap === null ? null : { isName: gap === 'name', text: `The ${gap} is missing.` });
+    const gap = findGap(name, password, code);
+    setFault(gap === null ? null : { at: gap, text: `The ${gap} is missing.` });
     if (gap !== null) return;
-    const fail = ({ message }: ApiError) => setFault({ isName: false, text: message });
-    await signIn(name.trim(), password).catch(fail);
+    const fail = ({ code: why, message }: ApiError) => {
+      const isSecond = why === 'second_factor_required';
+      // The password was right, and the next step is the code.
+      if (isSecond && code === null) setCode('');
+      else setFault({ at: code === null ? 'password' : 'code', text: message });
+    };
+    await signIn(name.trim(), password, code ?? undefined).catch(fail);
   });
   const saying = (
     <>
@@ -75,33 +90,84 @@ export function SignIn({ welcome, screen }: SignInProps) {
         <p class="lead">{location.hostname}</p>
         <EndedNote screen={screen} />
         <PlainNote isSecure={welcome.is_secure} />
-        <ProviderButton name={welcome.provider} />
-        <Field
-          label="Name"
-          value={name}
-          onInput={setName}
-          autoComplete="username"
-          isFirst={welcome.provider === null}
-          fault={fault?.isName === true ? fault.text : null}
-        />
-        <Field
-          label="Password"
-          type="password"
-          value={password}
-          onInput={setPassword}
-          autoComplete="current-password"
-          fault={fault?.isName === false ? fault.text : null}
-        />
-        <Button {...(welcome.provider === null ? { as: 'primary' } : {})} isSubmit isBusy={isBusy}>
+        {code === null ? (
+          <>
+            <ProviderButton name={welcome.provider} />
+            <Field
+              label="Name"
+              value={name}
+              onInput={setName}
+              autoComplete="username"
+              isFirst={welcome.provider === null}
+              fault={faultAt('name', fault)}
+            />
+            <Field
+              label="Password"
+              type="password"
+              value={password}
+              onInput={setPassword}
+              autoComplete="current-password"
+              fault={faultAt('password', fault)}
+            />
+          </>
+        ) : (
+          <CodeField value={code} onInput={setCode} fault={faultAt('code', fault)} />
+        )}
+        <Button
+          {...(welcome.provider === null || code !== null ? { as: 'primary' } : {})}
+          isSubmit
+          isBusy={isBusy}
+        >
           Sign in
         </Button>
-        <p class="small quiet forgotten">
-          Forgotten? Set a new one on the server itself:
-          <br />
-          <code>berth user password {name.trim() || 'NAME'}</code>
-        </p>
+        {!welcome.takes_accounts && <NotFromHere />}
+        {welcome.takes_accounts && <Forgotten name={name.trim() || 'NAME'} hasCode={code !== null} />}
       </form>
     </WelcomeFrame>
+  );
+}
+
+interface Fault {
+  readonly at: 'name' | 'password' | 'code';
+  readonly text: string;
+}
+
+function faultAt(place: Fault['at'], fault: Fault | null): string | null {
+  return fault?.at === place ? fault.text : null;
+}
+
+function findGap(name: string, password: string, code: string | null): Fault['at'] | null {
+  if (name.trim() === '') return 'name';
+  if (password === '') return 'password';
+  return code?.trim() === '' ? 'code' : null;
+}
+
+type CodeFieldProps = Pick<Parameters<typeof Field>[0], 'value' | 'onInput' | 'fault'>;
+
+function CodeField(props: CodeFieldProps) {
+  const hint = 'From your authenticator app; or one of your recovery codes.';
+  return <Field label="Code" autoComplete="one-time-code" hint={hint} isMono isFirst {...props} />;
+}
+
+function NotFromHere() {
+  return (
+    <p class="small quiet forgotten">
+      Accounts of this server sign in only on its own machine. From here, use your company’s sign-in.
+    </p>
+  );
+}
+
+function Forgotten({ name, hasCode }: { readonly name: string; readonly hasCode: boolean }) {
+  return (
+    <p class="small quiet forgotten">
+      {hasCode
+        ? 'Lost the device? An administrator can remove your second factor on the server itself:'
+        : 'Forgotten? Set a new one on the server itself:'}
+      <br />
+      <code>
+        berth user {hasCode ? 'remove-second-factor' : 'password'} {name}
+      </code>
+    </p>
   );
 }
 
@@ -165,9 +231,8 @@ export function PlainNote({ isSecure }: { readonly isSecure: boolean }) {
 /** After the one-time password was used twice, an account can do nothing else. */
 export function MustSetPassword({ welcome }: { readonly welcome: Welcome }) {
   const send = async (old: string, fresh: string) => {
-    const name = session.get()?.name ?? 'admin';
     await changePassword(old, fresh);
-    await signIn(name, fresh);
+    await loadSession();
   };
   const old = { label: 'One-time password', type: 'password', isFirst: true } as const;
   return (
@@ -182,6 +247,20 @@ export function MustSetPassword({ welcome }: { readonly welcome: Welcome }) {
         <h1>Set your password</h1>
         <p class="lead">The one-time password has been used. Replace it to go on.</p>
       </PasswordForm>
+    </WelcomeFrame>
+  );
+}
+
+/** The server requires a second factor: without one, an account can do nothing else. */
+export function MustSetSecondFactor({ welcome }: { readonly welcome: Welcome }) {
+  const saying = <b>A stolen password alone opens nothing here.</b>;
+  return (
+    <WelcomeFrame welcome={welcome} saying={saying}>
+      <div class="welcome-form">
+        <h1>Set up a second factor</h1>
+        <p class="lead">This server requires one. You need an authenticator app on your phone.</p>
+        <SecondFactorSetup onDone={loadSession} onCancel={leave} cancel="Sign out" />
+      </div>
     </WelcomeFrame>
   );
 }

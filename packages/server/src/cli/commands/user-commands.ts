@@ -86,6 +86,17 @@ export const USER_COMMANDS: readonly Command[] = [
     show: ({ name }) => `Removed account "${name}" and ended its sessions.`,
   }),
   defineCommand({
+    words: 'user remove-second-factor',
+    arguments: ['NAME'],
+    about: 'remove the second factor of an account whose owner has lost the device, and end its sessions',
+    ask: async (client, [name]) =>
+      withFacts(await client.post('/api/admin/users/remove-second-factor', { name }), { name }),
+    show: ({ removed, name }) =>
+      removed === 0
+        ? `"${name}" has no second factor.`
+        : `Removed the second factor of "${name}" and ended its sessions.`,
+  }),
+  defineCommand({
     words: 'token list',
     about: 'list the tokens, without their values',
     ask: (client) => client.get('/api/admin/tokens'),
@@ -131,13 +142,14 @@ function given(password: string | undefined): { readonly password?: string } {
 }
 
 function showUsers({ users }: { readonly users: readonly Account[] }): string {
-  const rows = users.map(({ name, role, one_time_until, created_at }) => [
+  const rows = users.map(({ name, role, one_time_until, second_factor, created_at }) => [
     name,
     role,
     one_time_until === null ? 'own' : `one-time, until ${one_time_until}`,
+    second_factor ? 'yes' : 'no',
     created_at,
   ]);
-  return formatTable(['name', 'role', 'password', 'created at'], rows);
+  return formatTable(['name', 'role', 'password', 'second factor', 'created at'], rows);
 }
 
 /**

@@ -118,9 +118,23 @@ export type SystemEvent = Readonly<
     }
   /** `name`: its own or its account's. */
   | { kind: 'token_revoked'; tokenId: string; name: string | null; by: Actor }
-  /** `role` and `subject`: of somebody whom a provider has identified, and who that is for it. */
-  | { kind: 'signed_in'; account: string; role?: string; subject?: string; by: Actor }
-  /** `reason`: of somebody who came from a provider; a wrong password has none. */
+  | { kind: 'second_factor_set'; account: string; by: Actor }
+  | { kind: 'second_factor_removed'; account: string; by: Actor }
+  /** The password was right. */
+  | { kind: 'second_factor_asked'; account: string; by: Actor }
+  /**
+   * `role` and `subject`: of somebody whom a provider has identified, and who that is for it.
+   * `recoveryCodesLeft`: if one was used.
+   */
+  | {
+      kind: 'signed_in';
+      account: string;
+      role?: string;
+      subject?: string;
+      recoveryCodesLeft?: number;
+      by: Actor;
+    }
+  /** `reason`: a wrong name or password has none. */
   | { kind: 'sign_in_failed'; account: string; reason?: string; by: Actor }
   /** With the fingerprints of the keys that were set. */
   | {

@@ -63,10 +63,19 @@ export const setRole = {
     if (account === null) return unchanged(refuseUnknown(name));
     if (account.role === role) return unchanged();
     if (isLastAdministrator(facts)) return unchanged(refuseLast(name));
+    // Applications have none.
+    const losesFactor = role === 'user' && account.secondFactor !== null;
     return {
       outcome: { kind: 'done', count: 1 },
-      changes: [{ kind: 'put_role', name, role }, ...endSetup(facts, role, account.oneTime !== null)],
-      events: [{ kind: 'role_changed', account: name, before: account.role, role, by }],
+      changes: [
+        { kind: 'put_role', name, role },
+        ...(losesFactor ? [{ kind: 'remove_second_factor', name } as const] : []),
+        ...endSetup(facts, role, account.oneTime !== null),
+      ],
+      events: [
+        { kind: 'role_changed', account: name, before: account.role, role, by },
+        ...(losesFactor ? [{ kind: 'second_factor_removed', account: name, by } as const] : []),
+      ],
     };
   },
 } satisfies SystemModule<SetRole>;
@@ -81,6 +90,7 @@ export const removeAccount = {
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
+        ...(facts.account.secondFactor === null ? [] : [{ kind: 'remove_second_factor', name } as const]),
         { kind: 'remove_account', name },
         { kind: 'remove_tokens_of', account: name, except: null },
       ],
@@ -108,7 +118,7 @@ function isLastAdministrator({ account, administrators }: AccountFacts): boolean
   return account?.role === 'admin' && administrators <= 1;
 }
 
-function refuseUnknown(name: string): Refused {
+export function refuseUnknown(name: string): Refused {
   return refuse('account_not_found', `There is no account "${name}".`);
 }
 

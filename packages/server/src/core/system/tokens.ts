@@ -6,6 +6,7 @@ import { tokenNoticeKey } from '../nouns/notice-key.ts';
 import { refuse } from '../outcome.ts';
 import type { CreateToken, RevokeToken, SignIn, UseToken } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+import { takeSecondStep } from './second-factor.ts';
 
 /** The password was right when it was checked; since then it may have changed, or the account be gone. */
 export const signIn = {
@@ -14,15 +15,27 @@ export const signIn = {
   needs: ({ account, tokenHash }) => ({ account: tokenHash === null ? null : account }),
 
   decide(command, { account }: Pick<SystemFacts, 'account'>, now) {
-    const { account: name, address, tokenHash, checkedHash, isBrowser = false } = command;
+    const {
+      account: name,
+      address,
+      tokenHash,
+      checkedHash,
+      code = null,
+      reason,
+      isBrowser = false,
+    } = command;
     const by = { name, address };
-    const failed = [{ kind: 'sign_in_failed', account: name, by }] as const;
+    const why = reason === undefined ? {} : { reason };
+    const failed = [{ kind: 'sign_in_failed', account: name, ...why, by }] as const;
     if (tokenHash === null || account === null || account.passwordHash !== checkedHash) {
       return { ...unchanged(), events: failed };
     }
     const { oneTime } = account;
     const over = refuseIfOver('unauthorized', name, oneTime, now);
     if (over !== null) return { ...unchanged(over), events: failed };
+    const { refused, codesLeft, ...second } = takeSecondStep(name, account.secondFactor, code, by);
+    if (refused !== null) return { ...unchanged(refused), events: second.events };
+    const recovery = codesLeft === undefined ? {} : { recoveryCodesLeft: codesLeft };
     const kind = isBrowser ? 'session' : 'auth';
     const restriction = oneTime?.isUsed === true ? 'password_only' : null;
     const token = { ...tokenOf(tokenHash, now), kind, account: name, restriction } as const;
@@ -30,10 +43,11 @@ export const signIn = {
       outcome: { kind: 'done', count: 1 },
       changes: [
         removeDead(now),
+        ...second.changes,
         ...(oneTime === null ? [] : [{ kind: 'use_one_time_password', name } as const]),
         { kind: 'put_token', tokenHash, token },
       ],
-      events: [{ kind: 'signed_in', account: name, by }],
+      events: [{ kind: 'signed_in', account: name, ...recovery, by }],
     };
   },
 } satisfies SystemModule<SignIn>;

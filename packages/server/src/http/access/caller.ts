@@ -25,7 +25,8 @@ export interface Caller {
 }
 
 /** The access settings. */
-export interface AuthSettings extends Pick<Config['auth'], 'localAdmin' | 'clients' | 'requireTls'> {
+export interface AuthSettings
+  extends Pick<Config['auth'], 'localAdmin' | 'clients' | 'requireTls' | 'secondFactor' | 'localAccounts'> {
   /** The server listens on loopback only, and no proxy is configured. */
   readonly isLoopbackOnly: boolean;
   /** Who may read the metrics without credentials; `token`: nobody. */

@@ -1,11 +1,12 @@
 import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
 import { includesRole } from '../../core/access/role.ts';
+import { isOfAccountForPeople } from '../../core/access/second-factor.ts';
 import type { Accounts } from '../../services/access/accounts.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 import { ACCESS, type Access, isChanging, type Route } from '../route.ts';
 import type { AuthSettings, Caller } from './caller.ts';
-import { whyNotFromHere, whyNotLocal } from './local-caller.ts';
+import { isOnMachine, whyNotFromHere, whyNotLocal } from './local-caller.ts';
 import { readSessionToken, requireOwnPage } from './session.ts';
 
 /** A request with everything needed to identify the caller. */
@@ -26,8 +27,10 @@ interface Visit {
 export function identifyCaller(visit: Visit): Caller | Promise<Caller> {
   const { route, peer, auth } = visit;
   if (route.access === 'public') return nobody(peer);
-  if (peer.isControl)
-    return { ...nobody(peer), kind: 'control', name: 'control', role: 'admin', actor: 'control' };
+  if (peer.isControl) {
+    const control = { kind: 'control', name: 'control', role: 'admin', actor: 'control' } as const;
+    return requireOwnAccount(route, { ...nobody(peer), ...control });
+  }
   // Most requests, so without another call.
   if (route.access === 'client' && auth.clients === 'open') return nobody(peer);
   return isOpen(route, auth) ? nobody(peer) : requireRole(visit);
@@ -42,16 +45,21 @@ function isOpen({ access }: Route, auth: AuthSettings): boolean {
 /** Whether a caller that was identified may use another route, too. */
 export function mayUse({ role, holder }: Caller, route: Route, auth: AuthSettings): boolean {
   if (isOpen(route, auth)) return true;
-  if (holder?.restriction === 'password_only' && route.access !== 'account') return false;
+  if (route.access === 'own' && !isForPeople(holder)) return false;
+  if (comesLater(route, findFirstStep(holder, auth))) return false;
   return role !== null && includesRole(role, ACCESS[route.access].role);
 }
 
 async function requireRole(visit: Visit): Promise<Caller> {
-  const { route } = visit;
+  const { route, request, peer, auth } = visit;
   const { role } = ACCESS[route.access as Exclude<Access, 'public'>];
   const caller = await findCaller(visit);
-  if (caller.holder?.restriction === 'password_only' && route.access !== 'account') throw passwordFirst();
-  if (caller.role !== null && includesRole(caller.role, role)) return caller;
+  const { holder } = caller;
+  if (auth.localAccounts === 'emergency' && isForPeople(holder) && !isOnMachine(request, peer))
+    throw onlyOnMachine();
+  const first = findFirstStep(holder, auth);
+  if (first !== null && comesLater(route, first)) throw new RequestError('forbidden', FIRST_STEPS[first]);
+  if (caller.role !== null && includesRole(caller.role, role)) return requireOwnAccount(route, caller);
   throw new RequestError(
     'forbidden',
     `This requires role "${role}", but "${caller.name}" has role "${caller.role}".`,
@@ -122,11 +130,47 @@ async function findHolder(authorization: string, visit: Visit): Promise<Holder> 
   return holder;
 }
 
-function passwordFirst(): RequestError {
-  return new RequestError(
+function isForPeople(holder: Holder | null): boolean {
+  return holder !== null && isOfAccountForPeople(holder);
+}
+
+/** The command line and local callers have no account, and programs and applications none of a person. */
+function requireOwnAccount({ access }: Route, caller: Caller): Caller {
+  if (access !== 'own' || isForPeople(caller.holder)) return caller;
+  throw new RequestError(
     'forbidden',
+    'This is for people who have signed in to an account of this server with the role viewer, operator or ' +
+      'admin.',
+  );
+}
+
+/** Whether a route has to wait until something else is done. */
+function comesLater({ access }: Route, first: keyof typeof FIRST_STEPS | null): boolean {
+  if (access === 'account') return false;
+  return first === 'set_password' || (first === 'set_second_factor' && access !== 'own');
+}
+
+/** What the holder of a token has to do before anything else; `null`: nothing. */
+export function findFirstStep(holder: Holder | null, auth: AuthSettings): keyof typeof FIRST_STEPS | null {
+  if (holder?.restriction === 'password_only') return 'set_password';
+  const isMissing = holder?.recoveryCodesLeft == null && isForPeople(holder);
+  return auth.secondFactor === 'required' && isMissing ? 'set_second_factor' : null;
+}
+
+const FIRST_STEPS = {
+  set_password:
     'The one-time password was used a second time, so this token can only change the password. Send the ' +
-      'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+    'old and the new password to POST /api/v4/setPassword as "passwordOld" and "passwordNew".',
+  set_second_factor:
+    'This server requires a second factor, and this account has none, so it can only set one up: on the ' +
+    'page, or with POST /api/admin/second-factor/offer and /confirm. API tokens need none.',
+};
+
+function onlyOnMachine(): RequestError {
+  return new RequestError(
+    'unauthorized',
+    "Accounts of this server work only on the server's machine itself (see the setting " +
+      '"auth.localAccounts"). From here, sign in with the provider or the directory of the company.',
   );
 }
 

@@ -1,4 +1,4 @@
-import type { RequestHead } from '@berth/web/http-request';
+import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { AuthSettings } from './caller.ts';
 
 interface Sender {
@@ -14,17 +14,36 @@ export function whyNotLocal(request: RequestHead, sender: Sender, auth: AuthSett
 
 /**
  * Why a request does not come from a user or program on this machine, as the rest of a sentence; `null` if it
- * does. Web pages send headers that programs do not send, DNS rebinding shows in the Host header, and proxies
- * add headers or use HTTP/1.0. Many programs take `_` in the name of a header for `-`.
+ * does. Web pages send headers that programs do not send.
  */
 export function whyNotFromHere(
-  { headers, targetHost }: RequestHead,
+  request: RequestHead,
   sender: Sender,
   auth: Pick<AuthSettings, 'isLoopbackOnly'>,
 ): string | null {
   if (!auth.isLoopbackOnly) {
     return 'other machines can reach this server (see the settings "host" and "http.trustedProxies")';
   }
+  const why = whyNotOnMachine(request, sender);
+  if (why !== null) return why;
+  for (const [written, value] of request.headers) {
+    if (isOfBrowser(written.replaceAll('_', '-'), value)) {
+      return `it has the header "${written}", which browsers send`;
+    }
+  }
+  return null;
+}
+
+/** Whether whoever sent it, with a browser or without, is at this machine, and not behind a proxy on it. */
+export function isOnMachine(request: RequestHead, peer: Peer): boolean {
+  return peer.isControl || whyNotOnMachine(request, peer) === null;
+}
+
+/**
+ * DNS rebinding shows in the Host header, and proxies add headers or use HTTP/1.0. Many programs take `_` in
+ * the name of a header for `-`.
+ */
+function whyNotOnMachine({ headers, targetHost }: RequestHead, sender: Sender): string | null {
   if (!LOOPBACK_ADDRESSES.has(sender.address)) return 'it does not come from 127.0.0.1 or ::1';
   if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) {
     return 'its Host header is not localhost, 127.0.0.1 or [::1]';
@@ -33,10 +52,8 @@ export function whyNotFromHere(
     return 'the host in its URL is not localhost, 127.0.0.1 or [::1]';
   }
   if (sender.isHttp10 === true) return 'it is HTTP/1.0, which proxies send';
-  for (const [written, value] of headers) {
-    const name = written.replaceAll('_', '-');
-    if (isOfProxy(name)) return `it has the header "${written}", which proxies send`;
-    if (isOfBrowser(name, value)) return `it has the header "${written}", which browsers send`;
+  for (const [written] of headers) {
+    if (isOfProxy(written.replaceAll('_', '-'))) return `it has the header "${written}", which proxies send`;
   }
   return null;
 }

@@ -17,6 +17,13 @@ export const HEADER_PARAMETERS = {
     schema: { type: 'string', pattern: '^(\\d{1,15}(\\.\\d{1,15})?)?$' },
     example: '12.0',
   },
+  'X-Berth-Code': {
+    name: 'X-Berth-Code',
+    in: 'header',
+    description: 'The code of the authenticator app, or a recovery code, if the account has a second factor.',
+    schema: { type: 'string' },
+    example: '123456',
+  },
   Prefer: {
     name: 'Prefer',
     in: 'header',

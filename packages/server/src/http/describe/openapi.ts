@@ -53,6 +53,7 @@ const WHO: Readonly<Record<Access, string>> = {
   public: 'For anyone.',
   client: 'For applications.',
   account: 'For every account.',
+  own: 'For people who have signed in to an account.',
   viewer: 'For viewers, operators and administrators.',
   operator: 'For operators and administrators.',
   admin: 'For administrators.',

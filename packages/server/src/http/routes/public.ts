@@ -6,6 +6,7 @@ import type { Accounts } from '../../services/access/accounts.ts';
 import type { GrantKeys } from '../../services/grants/grant-keys.ts';
 import type { Identity } from '../../services/identity/identity.ts';
 import type { Oversight } from '../../services/lending/oversight.ts';
+import { isOnMachine } from '../access/local-caller.ts';
 import { problem } from '../reply/problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { SIGN_IN_ERRORS } from './admin/session.ts';
@@ -77,10 +78,13 @@ function authRoute(accounts: Accounts): Route {
         token: described(z.string(), 'The token: send it as `Authorization: Bearer TOKEN`.'),
       }),
     },
+    headers: ['X-Berth-Code'],
     errors: [...SIGN_IN_ERRORS, 'store_unavailable'],
     handle: async ({ request, peer }) => {
-      const { name, password } = readBasic(request.headers.get('authorization'));
-      const token = await accounts.signIn({ name, password, address: peer.address, signal: request.signal });
+      const credentials = readBasic(request.headers.get('authorization'));
+      const code = request.headers.get('x-berth-code')?.slice(0, MAX_CREDENTIAL_LENGTH) ?? null;
+      const from = { address: peer.address, isHere: isOnMachine(request, peer), signal: request.signal };
+      const token = await accounts.signIn({ ...credentials, code, ...from });
       if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
       return json({ message: 'Login successful', token });
     },

@@ -4,22 +4,25 @@ import type { Role } from '../../core/access/role.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Refused } from '../../core/outcome.ts';
 import type { Person } from '../../providers/sign-in-provider.ts';
-import type { AccountRecord } from '../../store/query.ts';
+import type { AccountRecord } from '../../store/access-record.ts';
+import type { Clock } from '../../store/clock.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import type { DirectoryPeople } from './directory-people.ts';
 import { checkPassword, hashPassword, makeOneTimePassword, requireGoodPassword } from './passwords.ts';
+import { createSecondFactors, type Owner, type SecondFactors } from './second-factors.ts';
 import { createSignInThrottle, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
 
 /** The administrator that the first start creates. */
 export const FIRST_ADMINISTRATOR = 'admin';
 
-interface AccountsOptions {
-  readonly readMonotonicMs: () => number;
+interface AccountsOptions extends Pick<Clock, 'readWall' | 'readMonotonicMs'> {
   /** Of scrypt, in tests of everything but passwords. */
   readonly passwordCost?: number | undefined;
   /** Who else may sign in; `null`: nobody. */
   readonly people?: DirectoryPeople | null;
+  /** What people sign in with from other machines; `null`: also with accounts. */
+  readonly elsewhere?: string | null;
 }
 
 interface SignInRequest {
@@ -27,6 +30,10 @@ interface SignInRequest {
   readonly password: string;
   readonly address: string;
   readonly isBrowser?: boolean;
+  /** Of the second factor, or a recovery code; `null`: none was sent. */
+  readonly code?: string | null;
+  /** Whether it comes from the machine itself. */
+  readonly isHere?: boolean;
   /** The client has disconnected. */
   readonly signal?: AbortSignal;
 }
@@ -50,6 +57,7 @@ export interface PasswordSet {
 /** Accounts: a name, a password and a role. */
 export interface Accounts {
   readonly tokens: Tokens;
+  readonly secondFactors: SecondFactors;
   /**
    * Creates the administrator if there is none, and shows the one-time password. If several servers do so at
    * once, only one succeeds and shows it. If the server dies before it shows the password,
@@ -58,7 +66,8 @@ export interface Accounts {
   ensureAdministrator(show: (password: string) => void): Promise<void>;
   /**
    * Returns a new token, or `null` for a wrong name or password, in the same time for both if there is no
-   * directory. An expired one-time password is rejected with what to do, and so is a person without a role.
+   * directory. An expired one-time password is rejected with what to do, and so are a person without a role
+   * and an account whose second factor is missing.
    */
   signIn(request: SignInRequest): Promise<string | null>;
   /** Whether no administrator has replaced the generated password yet. */
@@ -82,15 +91,27 @@ interface NewAccount {
 export function createAccounts(store: Store, options: AccountsOptions): Accounts {
   const tokens = createTokens(store, options.readMonotonicMs);
   const throttle = createSignInThrottle(options.readMonotonicMs);
-  const { people = null } = options;
-  const judging = { store, throttle, cost: options.passwordCost };
-  const check = async (request: SignInRequest) => (await judge(request, judging, null)).checkedHash;
+  const { readWall, readMonotonicMs, people = null, elsewhere = null } = options;
+  const judging = { store, throttle, cost: options.passwordCost, isOnlyHere: elsewhere !== null };
+  const check = async (request: SignInRequest) =>
+    (await judge({ ...request, isHere: true }, judging, null)).checkedHash;
   const hash = (password: string) => hashPassword(password, options.passwordCost);
 
   const { execute } = tokens;
 
+  /** A wrong password is recorded. */
+  async function requirePassword({ account, ...owner }: Owner, wrong = WRONG_PASSWORD): Promise<string> {
+    const checkedHash = await check({ name: account, ...owner });
+    if (checkedHash !== null) return checkedHash;
+    const { address } = owner;
+    await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
+    throw new RequestError('invalid_credentials', wrong);
+  }
+  const secondFactors = createSecondFactors(store, { readWall, readMonotonicMs, execute, requirePassword });
+
   return {
     tokens,
+    secondFactors,
     async ensureAdministrator(show) {
       if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
       const { password, passwordHash } = makeOneTimePassword();
@@ -99,8 +120,12 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
       if (outcome.kind === 'done') show(password);
     },
     signIn: async (request) => {
-      const { checkedHash, person } = await judge(request, judging, people);
-      if (person === null || people === null) return signIn(store, request, checkedHash);
+      const { person, ...judged } = await judge(request, judging, people);
+      if (person === null || people === null) {
+        const token = await signIn(store, request, judged, secondFactors);
+        if (token === null && elsewhere !== null && request.isHere !== true) throw onlyHere(elsewhere);
+        return token;
+      }
       const { address, isBrowser = false } = request;
       return people.admit(person, { address, isBrowser }, execute);
     },
@@ -119,12 +144,8 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
     },
     async changePassword({ account, oldPassword, newPassword, keptToken, ...from }, by) {
       await requireGoodPassword(newPassword, account);
-      const checkedHash = await check({ name: account, password: oldPassword, ...from });
-      if (checkedHash === null) {
-        const { address } = from;
-        await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
-        throw new RequestError('invalid_credentials', 'The old password is wrong. Nothing was changed.');
-      }
+      const wrong = 'The old password is wrong. Nothing was changed.';
+      const checkedHash = await requirePassword({ account, password: oldPassword, ...from }, wrong);
       if (oldPassword.normalize('NFC') === newPassword.normalize('NFC')) {
         throw new RequestError('validation_error', 'The new password must differ from the old one.');
       }
@@ -142,13 +163,19 @@ type Hash = (password: string) => Promise<string>;
 async function signIn(
   store: Store,
   request: SignInRequest,
-  checkedHash: string | null,
+  { checkedHash, reason }: Omit<Judgement, 'person'>,
+  secondFactors: SecondFactors,
 ): Promise<string | null> {
-  const { name: account, address, isBrowser = false } = request;
+  const { name: account, address, code = null, isBrowser = false } = request;
   const token = checkedHash === null ? null : makeToken();
   const tokenHash = token === null ? null : hashToken(token);
-  const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser } as const;
-  const outcome = await store.execute(wish);
+  const why = reason === null ? {} : { reason };
+  const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser, ...why } as const;
+  // With a wrong password, a code must neither count nor tell whether there is a second factor.
+  const outcome =
+    code === null || checkedHash === null
+      ? await store.execute(wish)
+      : await secondFactors.useCode(account, code, (sent) => store.execute({ ...wish, code: sent }));
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
   return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }
@@ -157,27 +184,35 @@ interface Judging {
   readonly store: Store;
   readonly throttle: SignInThrottle;
   readonly cost: number | undefined;
+  /** Accounts for people sign in only on the machine itself. */
+  readonly isOnlyHere: boolean;
 }
 
 /** Whose password it is; both `null` for a wrong name or password. */
 interface Judgement {
   /** The hash of the account that it matches. */
   readonly checkedHash: string | null;
+  /** Why the right password does not count, for the audit log. */
+  readonly reason: string | null;
   /** Somebody in the directory. */
   readonly person: Person | null;
 }
 
 /** The directory is asked only about those who have no account: nobody there can take the place of one. */
 async function judge(
-  { name, password, address, signal }: SignInRequest,
-  { store, throttle, cost }: Judging,
+  { name, password, address, isHere = false, signal }: SignInRequest,
+  { store, throttle, cost, isOnlyHere }: Judging,
   people: DirectoryPeople | null,
 ): Promise<Judgement> {
   const attempt = throttle.begin(name, address, people === null ? null : foldName(name));
   let isRight: boolean | null = null;
   try {
-    const hash = (await store.read({ kind: 'find_account', name }))?.passwordHash ?? null;
-    const isOwn = await checkPassword(password, hash, address, signal, cost);
+    const account = await store.read({ kind: 'find_account', name });
+    const hash = account?.passwordHash ?? null;
+    const isKnown = await checkPassword(password, hash, address, signal, cost);
+    // To a client elsewhere, the right password must look like a wrong one in every way.
+    const isKeptOut = isOnlyHere && !isHere && account !== null && account.role !== 'user';
+    const isOwn = isKnown && !isKeptOut;
     let person: Person | null = null;
     if (people !== null && hash === null && !(await hasAccount(store, name))) {
       attempt.askDirectory();
@@ -188,11 +223,23 @@ async function judge(
       });
     }
     isRight = isOwn || person !== null;
-    return { checkedHash: isOwn ? hash : null, person };
+    const reason = isKnown && isKeptOut ? KEPT_OUT : null;
+    return { checkedHash: isOwn ? hash : null, reason, person };
   } finally {
     // A request rejected by the queue or the disk was not a guess.
     attempt.end(isRight ?? 'unknown');
   }
+}
+
+const KEPT_OUT = 'The password was right, but this account can sign in only on the machine itself.';
+const WRONG_PASSWORD = 'The password is wrong. Nothing was changed.';
+
+function onlyHere(elsewhere: string): RequestError {
+  return new RequestError(
+    'unauthorized',
+    "The name or the password is wrong, or it is an account that can sign in only on the server's machine " +
+      `itself. From here, sign in with ${elsewhere}.`,
+  );
 }
 
 /** Whether an account has the name, in whatever way a directory might read it. */

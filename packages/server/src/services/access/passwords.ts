@@ -136,9 +136,9 @@ const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const GROUPS = 5;
 const GROUP_LENGTH = 5;
 
-export function generatePassword(): string {
+export function generatePassword(groups = GROUPS): string {
   const group = () => Array.from({ length: GROUP_LENGTH }, pickLetter).join('');
-  return Array.from({ length: GROUPS }, group).join('-');
+  return Array.from({ length: groups }, group).join('-');
 }
 
 function pickLetter(): string {

@@ -136,7 +136,7 @@ function tooEarly(waitMs: number): RequestError {
   const retryAfterSeconds = Math.ceil(waitMs / 1000);
   return new RequestError(
     'too_many_requests',
-    `Too many wrong passwords. Try again in ${retryAfterSeconds} s.`,
+    `Too many wrong passwords or codes. Try again in ${retryAfterSeconds} s.`,
     { retryAfterSeconds },
     retryAfterSeconds,
   );

@@ -12,7 +12,7 @@ import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import { plus } from '../../core/nouns/instant.ts';
 import type { Shown } from '../../core/system-command.ts';
-import type { TokenRecord } from '../../store/query.ts';
+import type { TokenRecord } from '../../store/access-record.ts';
 import type { Executed, Store } from '../../store/store.ts';
 
 /** An authenticated caller. */
@@ -22,6 +22,8 @@ export interface Holder {
   readonly role: Role;
   readonly kind: TokenKind;
   readonly restriction: TokenRestriction | null;
+  /** How many recovery codes the account has left; `null`: it has no second factor. */
+  readonly recoveryCodesLeft: number | null;
   /** `null` for a program with its own token. */
   readonly account: string | null;
   readonly tokenId: string;
@@ -129,7 +131,7 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
         await store.execute({ kind: 'use_token', tokenHash }).catch(ignoreFault);
         remembered.delete(tokenHash);
       }
-      return holderOf(found.record.token, tokenHash);
+      return holderOf(found.record, tokenHash);
     },
     list: (limit) => store.read({ kind: 'list_tokens', limit }),
     async create(wanted, by) {
@@ -144,8 +146,11 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
   };
 }
 
-function holderOf({ account, name, role, kind, id, restriction }: Token, tokenHash: string): Holder {
-  return { name: account ?? name ?? id, role, kind, restriction, account, tokenId: id, tokenHash };
+function holderOf({ token, secondFactor }: TokenRecord, tokenHash: string): Holder {
+  const { account, name, role, kind, id, restriction } = token;
+  const recoveryCodesLeft = secondFactor?.recoveryCodes.length ?? null;
+  const own = { name: account ?? name ?? id, role, kind, restriction, recoveryCodesLeft };
+  return { ...own, account, tokenId: id, tokenHash };
 }
 
 /** An administrator can still read when the disk fails; the use of the token is recorded later. */

@@ -24,7 +24,7 @@ import {
   settingFromRow,
   storeFromRow,
   type TokenRow,
-  tokenFromRow,
+  tokenRecordFromRow,
   type UsageRow,
   usageFromRow,
 } from './rows.ts';
@@ -33,6 +33,7 @@ import {
   openChannels,
   openCloudKeys,
   openGrantKeys,
+  openSecondFactor,
   openWebhookSecret,
   type SealedSecrets,
   secretsFromRows,
@@ -164,10 +165,10 @@ const QUERIES = {
     prepareQuery(
       `${SELECT_TOKEN} WHERE token_hash = :tokenHash`,
       { tokenHash },
-      ([row]: readonly TokenRow[]) => (row === undefined ? null : { token: tokenFromRow(row), now }),
+      ([row]: readonly TokenRow[]) => (row === undefined ? null : tokenRecordFromRow(row, now)),
     ),
   list_tokens: ({ limit, endingWithinMs }, now) => {
-    const read = (rows: readonly TokenRow[]) => rows.map((row) => ({ token: tokenFromRow(row), now }));
+    const read = (rows: readonly TokenRow[]) => rows.map((row) => tokenRecordFromRow(row, now));
     if (endingWithinMs === undefined)
       return prepareQuery(`${SELECT_TOKEN} ${TOKEN_ORDER} LIMIT :limit`, { limit }, read);
     return prepareQuery(
@@ -247,6 +248,8 @@ const QUERIES = {
   find_webhook_secret: (_, __, masterKeys) =>
     querySecrets((secrets) => openWebhookSecret(secrets, masterKeys)),
   list_channels: (_, __, masterKeys) => querySecrets((secrets) => openChannels(secrets, masterKeys)),
+  find_second_factor: ({ account }, _, masterKeys) =>
+    querySecrets((secrets) => openSecondFactor(secrets, account, masterKeys)),
   find_grant_keys: (_, __, masterKeys) => querySecrets((secrets) => openGrantKeys(secrets, masterKeys)),
 
   search_audit: (query) => queryAuditSearch(query),

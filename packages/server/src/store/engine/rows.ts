@@ -7,6 +7,7 @@ import {
   rangeKeys,
 } from '@berth/protocol/address-range';
 import type { OneTimePassword } from '../../core/access/one-time-password.ts';
+import type { SecondFactor } from '../../core/access/second-factor.ts';
 import type { Token } from '../../core/access/token.ts';
 import type { SystemChange } from '../../core/decision.ts';
 import type { AuditPosition } from '../../core/nouns/audit-position.ts';
@@ -21,8 +22,8 @@ import type { SettingValue, StoredSetting } from '../../core/nouns/stored-settin
 import { foldCase } from '../../core/nouns/user-name.ts';
 import type { Person } from '../../core/rules/groups.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
+import type { AccountRecord, TokenRecord } from '../access-record.ts';
 import type {
-  AccountRecord,
   BacklogRecord,
   FollowerRecord,
   ListRegistrations,
@@ -38,7 +39,13 @@ export type RowValue = null | number | bigint | string | Uint8Array;
 export type Row = Readonly<Record<string, RowValue>>;
 
 /** A token with the role that it has now. */
-export type TokenRow = RowOf<'token'> & { readonly role_now: Token['role'] };
+export type TokenRow = RowOf<'token'> &
+  FactorRow & {
+    readonly role_now: Token['role'];
+  };
+
+/** Of an account; a token may have none. */
+type FactorRow = Pick<RowOf<'account'>, 'second_factor_step' | 'recovery_codes'>;
 
 export function licenseFromRow(row: Pick<RowOf<'license'>, 'facts'>): License {
   return JSON.parse(row.facts) as License;
@@ -330,11 +337,21 @@ export function segmentRow(segment: AuditSegment, mac: Uint8Array): RowOf<'audit
 
 export function accountFromRow(row: RowOf<'account'>): AccountRecord {
   const { name, role, password_hash: passwordHash, created_at: createdAt } = row;
-  return { name, role, passwordHash, oneTime: oneTimeFromRow(row), createdAt };
+  const secondFactor = secondFactorFromRow(row);
+  return { name, role, passwordHash, oneTime: oneTimeFromRow(row), secondFactor, createdAt };
+}
+
+function secondFactorFromRow(row: FactorRow): SecondFactor | null {
+  const { second_factor_step: usedStep, recovery_codes: codes } = row;
+  return usedStep === null ? null : { usedStep, recoveryCodes: JSON.parse(codes) };
 }
 
 function oneTimeFromRow(row: RowOf<'account'>): OneTimePassword | null {
   return row.one_time_at === null ? null : { madeAt: row.one_time_at, isUsed: row.one_time_used === 1 };
+}
+
+export function tokenRecordFromRow(row: TokenRow, now: Instant): TokenRecord {
+  return { token: tokenFromRow(row), secondFactor: secondFactorFromRow(row), now };
 }
 
 export function tokenFromRow(row: TokenRow): Token {

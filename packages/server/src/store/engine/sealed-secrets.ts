@@ -61,6 +61,14 @@ export function openWebhookSecret(secrets: SealedSecrets, masterKeys: readonly M
   return openText(secrets, 'webhook_secret', masterKeys);
 }
 
+export function openSecondFactor(
+  secrets: SealedSecrets,
+  account: string,
+  masterKeys: readonly MasterKey[],
+): string | null {
+  return openText(secrets, `second_factor:${account}`, masterKeys);
+}
+
 /** The keys that sign grants, the newest first; none before the first grant. */
 export function openGrantKeys(secrets: SealedSecrets, masterKeys: readonly MasterKey[]): readonly GrantKey[] {
   return JSON.parse(openText(secrets, 'grant_keys', masterKeys) ?? '[]');

@@ -88,6 +88,8 @@ export const TABLES = {
       created_at: time,
       one_time_at: time.orNull,
       one_time_used: number,
+      second_factor_step: number.orNull,
+      recovery_codes: text,
     },
     key: ['name'],
   },

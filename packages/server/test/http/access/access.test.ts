@@ -52,7 +52,6 @@ const here = (standing: Standing, options: SendOptions): Visit => ({
 });
 
 const local = (headers: Record<string, string>): Visit => plain('nobody', { peer: LOCAL, headers });
-
 const wrong = (authorization: string): Visit => plain('liar', { peer: LOCAL, headers: { authorization } });
 
 const bearer = (token: string): SendOptions => ({
@@ -185,7 +184,7 @@ function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   const { class: kind, role } = ACCESS[route.access];
   const { standing, browser } = visit;
   const isControl = visit === VISITS['over the socket, whatever the headers'];
-  if (kind === 'public' || isControl) return 'through';
+  if (kind === 'public' || (isControl && route.access !== 'own')) return 'through';
   if (kind === 'client' && auth.clients !== 'required') return 'through';
   if (route.access === 'monitor') return fateOfMonitor(visit, auth);
   if (standing === 'certificate') return kind === 'client' ? 'through' : 'unauthorized';
@@ -193,6 +192,7 @@ function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   // A local caller is an administrator, but not an authenticated client.
   if (kind === 'client' && visit.isLocal === true) return 'unauthorized';
   if (browser?.isOwnPage === false && isChanging(route)) return 'csrf_rejected';
+  if (route.access === 'own' && (visit.isSteady === true || standing === 'user')) return 'forbidden';
   return includesRole(standing, role) ? 'through' : 'forbidden';
 }
 

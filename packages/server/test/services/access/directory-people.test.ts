@@ -10,12 +10,12 @@ const PLACE = '203.0.113.9';
 
 /** A server with the account "admin" and a directory. */
 async function openAccounts(t: TestContext, find: Directory['find']) {
-  const { store } = await openTestApp(t, { licenses: [] });
+  const { store, clock } = await openTestApp(t, { licenses: [] });
   const people = createDirectoryPeople(
     { find, probe: async () => {}, listMembers: async () => [] },
     { admins: [], operators: [], viewers: [] },
   );
-  const accounts = createAccounts(store, { readMonotonicMs: () => 0, passwordCost: 1024, people });
+  const accounts = createAccounts(store, { ...clock, readMonotonicMs: () => 0, passwordCost: 1024, people });
   await accounts.add({ name: 'admin', role: 'admin', password: PASSWORD }, 'test');
   const signIn = (name: string, password = 'x', signal?: AbortSignal) =>
     accounts.signIn({ name, password, address: PLACE, ...(signal === undefined ? {} : { signal }) });

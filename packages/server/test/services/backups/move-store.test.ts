@@ -261,6 +261,7 @@ const LISTS: readonly Query[] = [
   { kind: 'find_rules' },
   { kind: 'list_bars' },
   { kind: 'find_cloud_keys' },
+  { kind: 'find_second_factor', account: 'Zoë' },
   { kind: 'find_cursor', follower: 'webhook' },
   { kind: 'find_notice', key: heldKey('a-cloud') },
   { kind: 'list_notices', of: 'cloud_held' },

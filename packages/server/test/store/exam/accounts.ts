@@ -58,7 +58,7 @@ export const ACCOUNTS = {
     const { kind: _, by: __, ...account } = create('ada', 'admin');
     const stored = await exam.store.read({ kind: 'find_account', name: 'ada' });
     const oneTime = { madeAt: NOW, isUsed: false };
-    assert.deepEqual(stored, { ...account, oneTime, createdAt: NOW });
+    assert.deepEqual(stored, { ...account, oneTime, secondFactor: null, createdAt: NOW });
     assert.equal(await exam.store.read({ kind: 'find_account', name: 'Ada' }), null);
     assert.deepEqual(await listKinds(exam), ['account_created']);
   },

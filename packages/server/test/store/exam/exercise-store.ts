@@ -33,6 +33,7 @@ import { RESERVED } from './reservations.ts';
 import { restartCases, wallClockCases } from './restart.ts';
 import { RESTORED_BORROWS } from './restored-borrows.ts';
 import { RULES, rulesRestartCases } from './rules.ts';
+import { SECOND_FACTORS } from './second-factors.ts';
 import { settingCases } from './settings.ts';
 import { FOLLOWED, LIMITED } from './slot-limits.ts';
 import { expectSound } from './soundness.ts';
@@ -87,6 +88,7 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'settings after a close': settingCases('restart'),
   'settings after a crash': settingCases('crash'),
   accounts: ACCOUNTS,
+  'second factors': SECOND_FACTORS,
   'opened again after it was closed': restartCases('restart'),
   'opened again after a crash': restartCases('crash'),
   'going on after a pause': PAUSED,

@@ -51,6 +51,21 @@ export const TWO_SERVERS = {
     assert.deepEqual([(await ours)?.length, (await ours)?.[0]?.kid], [2, 'k3']);
   },
 
+  'a code that was used at one is used at the other, too': async (exam: ExamStore) => {
+    const other = await exam.openBeside();
+    const own = { name: 'ada', role: 'admin', passwordHash: 'h', oneTime: false, by: 'server' } as const;
+    await exam.execute({ kind: 'create_account', ...own });
+    const factor = { secret: 's', usedStep: 1, recoveryCodes: ['r'], keptToken: null } as const;
+    const known = { account: 'ada', checkedHash: 'h' } as const;
+    await exam.execute({ kind: 'set_second_factor', ...known, ...factor, by: 'ada' });
+    for (const code of [{ kind: 'step', step: 2 } as const, { kind: 'recovery', hash: 'r' } as const]) {
+      const signIn = (tokenHash: string) =>
+        ({ kind: 'sign_in', ...known, address: '::1', tokenHash: code.kind + tokenHash, code }) as const;
+      const both = await Promise.all([exam.execute(signIn('1')), other.execute(signIn('2'))]);
+      assert.deepEqual(both.map(codeOf).sort(), ['done', 'second_factor_required']);
+    }
+  },
+
   'one that ignores case does not start while one runs that does not': async (exam: ExamStore) => {
     await exam.install();
     await assert.rejects(exam.openBeside(true), /users\.ignoreCase is true here/);

@@ -7,7 +7,8 @@ import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
 import type { SingleSignOn } from '../../../services/access/single-sign-on.ts';
 import type { AuthSettings, Caller } from '../../access/caller.ts';
-import { mayUse } from '../../access/identify-caller.ts';
+import { findFirstStep, mayUse } from '../../access/identify-caller.ts';
+import { isOnMachine } from '../../access/local-caller.ts';
 import { cookie, csrfTokenOf, readSessionToken, requireSameOrigin } from '../../access/session.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import type { Route } from '../../route.ts';
@@ -25,6 +26,7 @@ interface SessionServices {
 /** With a name and a password. */
 export const SIGN_IN_ERRORS = [
   'unauthorized',
+  'second_factor_required',
   'sign_in_refused',
   'sign_in_unavailable',
   'too_many_requests',
@@ -38,7 +40,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       name: 'admin_welcome',
       access: 'public',
       summary: 'What the page shows before anybody has signed in',
-      handle: async ({ peer }, send) =>
+      handle: async ({ request, peer }, send) =>
         send({
           name: settings.current.page.name,
           has_logo: settings.current.page.logo !== '',
@@ -46,6 +48,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
           is_set_up: !(await accounts.isBeingSetUp()),
           is_secure: peer.isSecure === true,
           provider: singleSignOn.name,
+          takes_accounts: auth.localAccounts === 'everywhere' || isOnMachine(request, peer),
         }),
     },
     'POST /api/admin/session/start': {
@@ -59,8 +62,9 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
         if (body.name === undefined || body.password === undefined) {
           throw new RequestError('missing_parameters', 'Send "name" and "password".');
         }
-        const credentials = { name: body.name, password: body.password, address: peer.address };
-        const token = await accounts.signIn({ ...credentials, isBrowser: true, signal: request.signal });
+        const credentials = { name: body.name, password: body.password, code: body.code ?? null };
+        const from = { address: peer.address, isHere: isOnMachine(request, peer), signal: request.signal };
+        const token = await accounts.signIn({ ...credentials, ...from, isBrowser: true });
         if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
         const name = (await accounts.tokens.find(token, { isUse: false }))?.name ?? body.name;
         const by = { name, address: peer.address };
@@ -79,7 +83,9 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
           role: caller.role,
           operations: listOperations(caller, services),
           csrf_token: findCsrfToken(request, peer, caller, auth),
-          must_set_password: caller.holder?.restriction === 'password_only',
+          must_set_password: findFirstStep(caller.holder, auth) === 'set_password',
+          must_set_second_factor: findFirstStep(caller.holder, auth) === 'set_second_factor',
+          recovery_codes_left: caller.holder?.recoveryCodesLeft ?? null,
           is_secure: peer.isSecure === true || peer.isControl,
         }),
     },
@@ -88,11 +94,10 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       access: 'account',
       summary: "End the caller's session, or revoke the caller's token",
       handle: async ({ peer, caller }, send) => {
-        const { holder } = caller;
-        if (holder !== null) await accounts.tokens.revoke(holder.tokenId, caller.actor);
+        if (caller.holder !== null) await accounts.tokens.revoke(caller.holder.tokenId, caller.actor);
         const url = isOfProvider(caller) ? await singleSignOn.findSignOut() : null;
-        const reply = send({ ended: holder !== null, url });
-        if (holder?.kind !== 'session') return reply;
+        const reply = send({ ended: caller.holder !== null, url });
+        if (caller.holder?.kind !== 'session') return reply;
         return { ...reply, headers: { 'Set-Cookie': cookie('session', '', peer, 0) } };
       },
     },

@@ -39,7 +39,11 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
       handle: async ({ body, caller }, send) => {
         const user = requireName(body);
-        requireAnother(user, caller);
+        requireAnother(
+          user,
+          caller,
+          'Change your own password with /api/v4/setPassword, which requires the old one.',
+        );
         const outcome = await accounts.setPassword(user, body.password ?? null, caller.actor);
         return passwordReply(user, outcome, send);
       },
@@ -62,23 +66,33 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       handle: async ({ body, caller }, send) =>
         countReply(await accounts.remove(requireName(body), caller.actor), (removed) => send({ removed })),
     },
+    'POST /api/admin/users/remove-second-factor': {
+      name: 'admin_user_remove_second_factor',
+      access: 'admin',
+      summary: 'Remove the second factor of another account, and end its sessions',
+      errors: ['missing_parameters', 'account_not_found'],
+      handle: async ({ body, caller }, send) => {
+        const user = requireName(body);
+        requireAnother(user, caller, 'Turn off your own second factor with /api/admin/second-factor/remove.');
+        return countReply(await accounts.secondFactors.reset(user, caller.actor), (removed) =>
+          send({ removed }),
+        );
+      },
+    },
   });
 }
 
 type Listed = Awaited<ReturnType<Accounts['list']>>[number];
 
-function presentUser({ name: user, role, oneTime, createdAt }: Listed) {
+function presentUser({ name: user, role, oneTime, secondFactor, createdAt }: Listed) {
   const oneTimeUntil = oneTime === null ? null : untilOf(oneTime);
-  return toWire({ name: user, role, oneTimePassword: oneTime !== null, oneTimeUntil, createdAt });
+  const own = { name: user, role, oneTimePassword: oneTime !== null, oneTimeUntil };
+  return toWire({ ...own, secondFactor: secondFactor !== null, createdAt });
 }
 
 /** An unattended session must not be enough to take over its account. */
-function requireAnother(user: string, { holder }: Caller): void {
-  if (holder?.account !== user) return;
-  throw new RequestError(
-    'forbidden',
-    'Change your own password with /api/v4/setPassword, which requires the old one.',
-  );
+function requireAnother(user: string, { holder }: Caller, message: string): void {
+  if (holder?.account === user) throw new RequestError('forbidden', message);
 }
 
 function requireName({ name: user }: { readonly name?: string | undefined }): string {

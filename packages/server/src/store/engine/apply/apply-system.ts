@@ -1,4 +1,4 @@
-import type { SystemChange } from '../../../core/decision.ts';
+import type { SecretName, SystemChange } from '../../../core/decision.ts';
 import type { Bar } from '../../../core/nouns/bar.ts';
 import { bucketStart, DAY_MS } from '../../../core/nouns/instant.ts';
 import { orNoRules } from '../../../core/rules/rules.ts';
@@ -89,7 +89,8 @@ const APPLY: Appliers<Batch, SystemChange> = {
 
   put_account({ statements, now }, { name, role, passwordHash, oneTime }) {
     const times = { created_at: now, one_time_at: oneTime ? now : null, one_time_used: 0 };
-    statements.account.add({ name, role, password_hash: passwordHash, ...times });
+    const noFactor = { second_factor_step: null, recovery_codes: '[]' };
+    statements.account.add({ name, role, password_hash: passwordHash, ...times, ...noFactor });
   },
   put_password({ statements, now }, { name, passwordHash, oneTime }) {
     statements.putPassword.run(passwordHash, oneTime ? now : null, name);
@@ -99,6 +100,14 @@ const APPLY: Appliers<Batch, SystemChange> = {
   },
   remove_account({ statements }, { name }) {
     statements.account.remove({ name });
+  },
+  put_second_factor({ statements }, { name, secondFactor: { usedStep, recoveryCodes } }) {
+    statements.putSecondFactor.run(usedStep, JSON.stringify(recoveryCodes), name);
+  },
+  remove_second_factor({ statements }, { name }) {
+    statements.putSecondFactor.run(null, '[]', name);
+    const secret: SecretName = `second_factor:${name}`;
+    statements.sealed_secret.remove({ name: secret });
   },
   use_one_time_password({ statements }, { name }) {
     statements.useOneTimePassword.run(name);

@@ -276,14 +276,17 @@ CREATE TABLE audit_segment (
 );
 
 -- `one_time_at`: when the server made up a one-time password; NULL: it is none. `one_time_used`: somebody has
--- signed in with it.
+-- signed in with it. `second_factor_step`: the latest time step whose code was accepted; NULL: it has no second factor.
+-- `recovery_codes`: the hashes of those that are left, as JSON. The secret is in `sealed_secret`.
 CREATE TABLE account (
   name TEXT COLLATE "C" PRIMARY KEY,
   role TEXT COLLATE "C" NOT NULL,
   password_hash TEXT COLLATE "C" NOT NULL,
   created_at BIGINT NOT NULL,
   one_time_at BIGINT,
-  one_time_used BIGINT NOT NULL DEFAULT 0
+  one_time_used BIGINT NOT NULL DEFAULT 0,
+  second_factor_step BIGINT,
+  recovery_codes TEXT COLLATE "C" NOT NULL DEFAULT '[]'
 );
 
 -- Tokens are kept as hashes only. A token is of an account, or has a name and a role of its own. One with an account and

@@ -49,6 +49,7 @@ const QUICK: readonly Query['kind'][] = [
   'find_cloud_keys',
   'find_webhook_secret',
   'list_channels',
+  'find_second_factor',
   'find_grant_keys',
 ];
 

@@ -232,14 +232,17 @@ CREATE TABLE audit_segment (
 ) STRICT;
 
 -- `one_time_at`: when the server made up a one-time password; NULL: it is none. `one_time_used`: somebody has
--- signed in with it.
+-- signed in with it. `second_factor_step`: the latest time step whose code was accepted; NULL: it has no second factor.
+-- `recovery_codes`: the hashes of those that are left, as JSON. The secret is in `sealed_secret`.
 CREATE TABLE account (
   name TEXT PRIMARY KEY,
   role TEXT NOT NULL,
   password_hash TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   one_time_at INTEGER,
-  one_time_used INTEGER NOT NULL DEFAULT 0
+  one_time_used INTEGER NOT NULL DEFAULT 0,
+  second_factor_step INTEGER,
+  recovery_codes TEXT NOT NULL DEFAULT '[]'
 ) STRICT;
 
 -- Tokens are kept as hashes only. A token is of an account, or has a name and a role of its own. One with an account and

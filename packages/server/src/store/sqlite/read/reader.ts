@@ -27,6 +27,7 @@ const OPENING: ReadonlySet<Query['kind']> = new Set([
   'find_grant_keys',
   'find_webhook_secret',
   'list_channels',
+  'find_second_factor',
   'find_identity_key',
 ]);
 

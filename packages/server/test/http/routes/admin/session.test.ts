@@ -36,7 +36,13 @@ describe('a session', () => {
     const who = await app.get('/api/admin/session', { peer: FOREIGN, headers: { cookie: sent } });
     const own = { name: 'admin', role: 'admin', csrf_token: csrf };
     const { operations, ...rest } = who.body;
-    assert.deepEqual(rest, { ...own, must_set_password: false, is_secure: false });
+    assert.deepEqual(rest, {
+      ...own,
+      must_set_password: false,
+      must_set_second_factor: false,
+      recovery_codes_left: null,
+      is_secure: false,
+    });
     assert.ok((operations as string[]).includes('POST /api/v4/setKeys'));
   });
 

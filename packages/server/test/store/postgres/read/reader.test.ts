@@ -246,6 +246,7 @@ const QUERIES: {
   list_settings: [{ kind: 'list_settings' }],
   find_webhook_secret: [{ kind: 'find_webhook_secret' }],
   list_channels: [{ kind: 'list_channels' }],
+  find_second_factor: ['Zoë', 'a\0a'].map((account) => ({ kind: 'find_second_factor', account })),
 };
 
 function ask<Q extends Query>(query: Q, now: Instant = NOW) {

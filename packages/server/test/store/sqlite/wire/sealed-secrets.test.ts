@@ -79,17 +79,23 @@ for (const [title, open] of Object.entries(STORES)) {
     test('are all sealed with the new master key, and the store continues', async (t) => {
       const { store, file, masterKey } = await setUp(t, open);
       await store.execute(setKeys({ apiKey: 'one', sharedKey: 'two' }));
+      const ada = { name: 'ada', role: 'admin', passwordHash: 'h', oneTime: false } as const;
+      await store.execute({ kind: 'create_account', ...ada, by: 'test' });
+      const factor = { account: 'ada', secret: 'three', usedStep: 1, recoveryCodes: [] } as const;
+      const owner = { checkedHash: 'h', keptToken: null, by: 'ada' } as const;
+      await store.execute({ kind: 'set_second_factor', ...factor, ...owner });
       const before = listSealed(file);
       const newKey = makeMasterKey();
       assert.deepEqual(await store.execute(rotateTo(newKey)), { kind: 'done', count: 1 });
       const after = listSealed(file);
       assert.deepEqual(
         after.map(({ name }) => name),
-        ['audit_key', 'cloud_api_key', 'cloud_shared_key', 'identity_key'],
+        ['audit_key', 'cloud_api_key', 'cloud_shared_key', 'identity_key', 'second_factor:ada'],
       );
       for (const { sealed } of before) assert.equal(fingerprintOfSeal(sealed), fingerprint(masterKey));
       for (const { sealed } of after) assert.equal(fingerprintOfSeal(sealed), fingerprint(newKey));
       assert.deepEqual(await findKeys(store), { apiKey: 'one', sharedKey: 'two' });
+      assert.equal(await store.read({ kind: 'find_second_factor', account: 'ada' }), 'three');
       assert.equal((await store.read({ kind: 'verify_audit' })).ok, true);
       assert.deepEqual(await store.read({ kind: 'describe_seal' }), { sealedBy: fingerprint(newKey) });
       await store.execute(setKeys({ apiKey: 'three', sharedKey: null }));

@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks';
+import { post } from '../../data/api.ts';
+import { loadSession, may, session } from '../../data/session.ts';
+import { useValue } from '../../data/value.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
+import { showToast } from '../../parts/toasts.tsx';
+import { SecondFactorSetup } from '../welcome/second-factor-setup.tsx';
+
+/** Setting up one's own second factor, and turning it off. */
+export function SecondFactorSettings() {
+  const left = useValue(session)?.recovery_codes_left ?? null;
+  const [open, setOpen] = useState<'on' | 'off' | null>(null);
+  const close = () => {
+    setOpen(null);
+    void loadSession();
+  };
+  if (!may('POST /api/admin/second-factor/offer')) return null;
+  const isOn = left !== null;
+  return (
+    <section class="form gap">
+      <h2>Second factor</h2>
+      <p class="second">
+        {isOn
+          ? `It is on: signing in takes a code of your authenticator app. ${left} of 10 recovery codes are ` +
+            'left; to get new ones, turn it off and on again.'
+          : 'It is off. When it is on, signing in also takes a code of an authenticator app, so a stolen ' +
+            'password is not enough.'}
+      </p>
+      {/* Not in a dialog: Esc would lose the recovery codes. */}
+      {open === 'on' ? (
+        <SecondFactorSetup onDone={close} onCancel={close} />
+      ) : (
+        <p class="gap">
+          <Button onClick={() => setOpen(isOn ? 'off' : 'on')}>{isOn ? 'Turn off…' : 'Turn on…'}</Button>
+        </p>
+      )}
+      {open === 'off' && (
+        <Dialog title="Turn off the second factor" onClose={close}>
+          <TurnOff onClose={close} />
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+function TurnOff({ onClose }: { readonly onClose: () => void }) {
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const send = async () => {
+    await post('/api/admin/second-factor/remove', { password, code });
+    showToast('Your second factor is off.');
+    onClose();
+  };
+  const hint = 'From your authenticator app; or one of your recovery codes.';
+  return (
+    <Form verb="Turn off" failure="It was not turned off." onSend={send} onCancel={onClose}>
+      <Field
+        label="Your password"
+        type="password"
+        value={password}
+        onInput={setPassword}
+        autoComplete="current-password"
+        isFirst
+      />
+      <Field label="Code" value={code} onInput={setCode} autoComplete="one-time-code" hint={hint} isMono />
+    </Form>
+  );
+}

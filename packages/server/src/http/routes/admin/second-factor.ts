@@ -1,0 +1,66 @@
+import { SECOND_FACTOR_API } from '@berth/protocol/admin/users';
+import { RequestError } from '@berth/protocol/request-error';
+import type { Config } from '../../../config.ts';
+import type { Accounts } from '../../../services/access/accounts.ts';
+import type { Holder } from '../../../services/access/tokens.ts';
+import type { Caller } from '../../access/caller.ts';
+import { adminRoutes } from '../../admin-route.ts';
+import { countReply } from '../../reply/count-reply.ts';
+import type { Route } from '../../route.ts';
+
+interface SecondFactorServices {
+  readonly accounts: Accounts;
+  readonly settings: { readonly current: Pick<Config, 'page'> };
+}
+
+/** People set up and turn off the second factor of their own account. */
+export function secondFactorRoutes({ accounts, settings }: SecondFactorServices): readonly Route[] {
+  const { secondFactors } = accounts;
+  return adminRoutes(SECOND_FACTOR_API, {
+    'POST /api/admin/second-factor/offer': {
+      name: 'admin_second_factor_offer',
+      access: 'own',
+      summary: 'A new secret for an authenticator app, which has to be confirmed',
+      handle: ({ caller, request }, send) => {
+        const issuer = settings.current.page.name || `Berth ${request.headers.get('host') ?? ''}`.trim();
+        return send(secondFactors.offer(ownerOf(caller).account, issuer));
+      },
+    },
+    'POST /api/admin/second-factor/confirm': {
+      name: 'admin_second_factor_confirm',
+      access: 'own',
+      takesPassword: true,
+      summary: "Set up the caller's second factor, end their other sessions, and return recovery codes",
+      errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
+      handle: async ({ request, peer, body: { password, secret, code }, caller }, send) => {
+        const { account, tokenHash: keptToken } = ownerOf(caller);
+        if (password === undefined || secret === undefined || code === undefined) {
+          throw new RequestError('missing_parameters', 'Send "password", "secret" and "code".');
+        }
+        const owner = { account, password, address: peer.address, signal: request.signal };
+        const codes = await secondFactors.confirm({ ...owner, secret, code, keptToken }, caller.actor);
+        return send({ recovery_codes: codes });
+      },
+    },
+    'POST /api/admin/second-factor/remove': {
+      name: 'admin_second_factor_remove',
+      access: 'own',
+      takesPassword: true,
+      summary: "Turn off the caller's second factor, with the password and a code",
+      errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
+      handle: async ({ request, peer, body: { password, code }, caller }, send) => {
+        const { account } = ownerOf(caller);
+        if (password === undefined || code === undefined) {
+          throw new RequestError('missing_parameters', 'Send "password" and "code".');
+        }
+        const owner = { account, password, code, address: peer.address, signal: request.signal };
+        return countReply(await secondFactors.remove(owner, caller.actor), (removed) => send({ removed }));
+      },
+    },
+  });
+}
+
+/** The route is only for callers who have an account. */
+function ownerOf({ holder }: Caller): { readonly account: string; readonly tokenHash: string } {
+  return holder as Holder & { readonly account: string };
+}
