@@ -1,4 +1,4 @@
-import type { Role } from './access/role.ts';
+import type { ProductLimit, Role } from './access/role.ts';
 import type { Token } from './access/token.ts';
 import type { HistoryStep } from './history/thinning.ts';
 import type { UsageEvent } from './history/usage-event.ts';
@@ -64,9 +64,16 @@ export type Change = Readonly<
 >;
 
 export type SystemChange = Readonly<
-  | { kind: 'put_account'; name: string; role: Role; passwordHash: string; oneTime: boolean }
+  | {
+      kind: 'put_account';
+      name: string;
+      role: Role;
+      products: ProductLimit;
+      passwordHash: string;
+      oneTime: boolean;
+    }
   | { kind: 'put_password'; name: string; passwordHash: string; oneTime: boolean }
-  | { kind: 'put_role'; name: string; role: Role }
+  | { kind: 'put_role'; name: string; role: Role; products: ProductLimit }
   | { kind: 'remove_account'; name: string }
   /** Local callers are no longer administrators. */
   | { kind: 'end_setup' }

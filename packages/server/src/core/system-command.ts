@@ -1,4 +1,4 @@
-import type { Role } from './access/role.ts';
+import type { ProductLimit, Role } from './access/role.ts';
 import type { Channel } from './notify/channel.ts';
 import type { Actor } from './nouns/actor.ts';
 import type { NoticeEvent, SystemEventOf } from './nouns/audit-event.ts';
@@ -50,6 +50,7 @@ export interface CreateAccount {
   readonly kind: 'create_account';
   readonly name: string;
   readonly role: Role;
+  readonly products?: ProductLimit;
   readonly passwordHash: string;
   /** The server made the password up; it must be replaced. */
   readonly oneTime: boolean;
@@ -72,6 +73,8 @@ export interface SetRole {
   readonly kind: 'set_role';
   readonly account: string;
   readonly role: Role;
+  /** Replaces the limit that there was, also if it is missing. */
+  readonly products?: ProductLimit;
   readonly by: Actor;
 }
 
@@ -103,7 +106,11 @@ export interface SignInPerson {
   readonly subject: string | null;
   readonly address: string;
   /** `null`: they were refused. */
-  readonly session: { readonly tokenHash: string; readonly role: Role } | null;
+  readonly session: {
+    readonly tokenHash: string;
+    readonly role: Role;
+    readonly products?: ProductLimit;
+  } | null;
   /** Why they were refused. */
   readonly reason: string | null;
   readonly isBrowser: boolean;
@@ -126,6 +133,7 @@ export interface CreateToken {
   readonly tokenHash: string;
   readonly name: string;
   readonly role: Role;
+  readonly products?: ProductLimit;
   /** How long it is valid; `null`: until it is revoked. */
   readonly days: number | null;
   /** What the caller has proven; `socket` by default. */

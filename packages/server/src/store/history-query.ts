@@ -15,7 +15,11 @@ interface Span {
 interface OfLicense extends Span {
   /** `null`: of all licenses, also removed ones. */
   readonly licenseId: LicenseId | null;
+  /** If not one license is meant: only these. */
+  readonly among?: readonly LicenseId[] | undefined;
 }
+
+export type WhichLicenses = Pick<OfLicense, 'licenseId' | 'among'>;
 
 /** Questions about the history. */
 export type HistoryQuery =

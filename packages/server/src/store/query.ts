@@ -1,7 +1,7 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { SLOT_ORDERS } from '@berth/protocol/admin/choices';
 import type { OneTimePassword } from '../core/access/one-time-password.ts';
-import type { Role } from '../core/access/role.ts';
+import type { ProductLimit, Role } from '../core/access/role.ts';
 import type { Token } from '../core/access/token.ts';
 import type { Channel } from '../core/notify/channel.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
@@ -21,6 +21,8 @@ import type { BarRecord, RuleCounts, RuleHistory, RulesRecord, RulesRevision } f
 /** All queries, as data. `Answers` has the type of each answer. */
 export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
+  /** Of every license, also of removed ones. */
+  | { readonly kind: 'list_products' }
   | ListRegistrations
   | ListAudit
   | SearchAudit
@@ -66,6 +68,8 @@ export interface ListRegistrations {
   readonly kind: 'list_registrations';
   readonly licenseId: LicenseId | null;
   readonly product: string | null;
+  /** Only those of these licenses. */
+  readonly among?: readonly LicenseId[] | undefined;
   readonly user: string | null;
   /** Only those whose last request came from this address or range. */
   readonly origin?: AddressRange | undefined;
@@ -143,6 +147,7 @@ interface ListLinks {
 
 export interface Answers extends HistoryAnswers {
   list_licenses: readonly LicenseRecord[];
+  list_products: readonly { readonly licenseId: LicenseId; readonly product: string }[];
   list_registrations: RegistrationPage;
   list_audit: readonly AuditLink[];
   search_audit: AuditPage;
@@ -329,6 +334,7 @@ export interface AuditProblem {
 export interface AccountRecord {
   readonly name: string;
   readonly role: Role;
+  readonly products: ProductLimit;
   readonly passwordHash: string;
   /** `null`: the owner has set the password. */
   readonly oneTime: OneTimePassword | null;

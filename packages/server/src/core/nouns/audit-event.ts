@@ -102,9 +102,17 @@ export type SystemEvent = Readonly<
       by: Actor;
     }
   | { kind: 'usage_file_made'; sequence: number; by: Actor }
-  | { kind: 'account_created'; account: string; role: string; by: Actor }
+  /** `products`: only of an operator who is limited to them. */
+  | { kind: 'account_created'; account: string; role: string; products?: readonly string[]; by: Actor }
   | { kind: 'account_removed'; account: string; by: Actor }
-  | { kind: 'role_changed'; account: string; before: string; role: string; by: Actor }
+  | {
+      kind: 'role_changed';
+      account: string;
+      before: string;
+      role: string;
+      products?: readonly string[];
+      by: Actor;
+    }
   /** `oneTime`: the server made it up, and it must be replaced. */
   | { kind: 'password_changed'; account: string; oneTime: boolean; by: Actor }
   | {
@@ -112,6 +120,7 @@ export type SystemEvent = Readonly<
       tokenId: string;
       name: string;
       role: string;
+      products?: readonly string[];
       expiresAt: Instant | null;
       endsWithSetup?: true;
       by: Actor;
@@ -119,7 +128,14 @@ export type SystemEvent = Readonly<
   /** `name`: its own or its account's. */
   | { kind: 'token_revoked'; tokenId: string; name: string | null; by: Actor }
   /** `role` and `subject`: of somebody whom a provider has identified, and who that is for it. */
-  | { kind: 'signed_in'; account: string; role?: string; subject?: string; by: Actor }
+  | {
+      kind: 'signed_in';
+      account: string;
+      role?: string;
+      products?: readonly string[];
+      subject?: string;
+      by: Actor;
+    }
   /** `reason`: of somebody who came from a provider; a wrong password has none. */
   | { kind: 'sign_in_failed'; account: string; reason?: string; by: Actor }
   /** With the fingerprints of the keys that were set. */

@@ -7,6 +7,7 @@ import {
   rangeKeys,
 } from '@berth/protocol/address-range';
 import type { OneTimePassword } from '../../core/access/one-time-password.ts';
+import type { ProductLimit } from '../../core/access/role.ts';
 import type { Token } from '../../core/access/token.ts';
 import type { SystemChange } from '../../core/decision.ts';
 import type { AuditPosition } from '../../core/nouns/audit-position.ts';
@@ -38,7 +39,10 @@ export type RowValue = null | number | bigint | string | Uint8Array;
 export type Row = Readonly<Record<string, RowValue>>;
 
 /** A token with the role that it has now. */
-export type TokenRow = RowOf<'token'> & { readonly role_now: Token['role'] };
+export type TokenRow = RowOf<'token'> & {
+  readonly role_now: Token['role'];
+  readonly products_now: string | null;
+};
 
 export function licenseFromRow(row: Pick<RowOf<'license'>, 'facts'>): License {
   return JSON.parse(row.facts) as License;
@@ -330,7 +334,16 @@ export function segmentRow(segment: AuditSegment, mac: Uint8Array): RowOf<'audit
 
 export function accountFromRow(row: RowOf<'account'>): AccountRecord {
   const { name, role, password_hash: passwordHash, created_at: createdAt } = row;
-  return { name, role, passwordHash, oneTime: oneTimeFromRow(row), createdAt };
+  const products = productsFromText(row.products);
+  return { name, role, products, passwordHash, oneTime: oneTimeFromRow(row), createdAt };
+}
+
+function productsFromText(text: string | null): ProductLimit {
+  return text === null ? null : JSON.parse(text);
+}
+
+export function textOfProducts(products: ProductLimit): string | null {
+  return products === null ? null : JSON.stringify(products);
 }
 
 function oneTimeFromRow(row: RowOf<'account'>): OneTimePassword | null {
@@ -344,6 +357,7 @@ export function tokenFromRow(row: TokenRow): Token {
     account: row.account,
     name: row.name,
     role: row.role_now,
+    products: productsFromText(row.products_now),
     issuedAt: row.issued_at,
     usedAt: row.used_at,
     isUsed: row.is_used === 1,
@@ -362,6 +376,7 @@ export function tokenRow(tokenHash: string, token: NewToken): RowOf<'token'> {
     account: token.account,
     name: token.name,
     role: token.role,
+    products: textOfProducts(token.products),
     issued_at: token.issuedAt,
     used_at: token.usedAt,
     expires_at: token.expiresAt,

@@ -15,7 +15,8 @@ import {
 import type { RowOf } from './tables.ts';
 
 /** A token of an account has the role that the account has now. */
-export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now
+export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now,
+    CASE WHEN token.role IS NULL THEN account.products ELSE token.products END AS products_now
   FROM token LEFT JOIN account ON account.name = token.account`;
 
 /** Of registrations. SQLite finds them by when they are due. */
@@ -171,7 +172,7 @@ export const STATEMENTS = {
   ...writesTo('account', {
     clampOneTimePasswords: 'UPDATE account SET one_time_at = :now WHERE one_time_at > :now',
     putPassword: 'UPDATE account SET password_hash = ?, one_time_at = ?, one_time_used = 0 WHERE name = ?',
-    putRole: 'UPDATE account SET role = ? WHERE name = ?',
+    putRole: 'UPDATE account SET role = ?, products = ? WHERE name = ?',
     useOneTimePassword: 'UPDATE account SET one_time_used = 1 WHERE name = ?',
   }),
 

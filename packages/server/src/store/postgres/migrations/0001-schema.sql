@@ -276,10 +276,11 @@ CREATE TABLE audit_segment (
 );
 
 -- `one_time_at`: when the server made up a one-time password; NULL: it is none. `one_time_used`: somebody has
--- signed in with it.
+-- signed in with it. `products`: a list in JSON, if it is an operator who is limited to them.
 CREATE TABLE account (
   name TEXT COLLATE "C" PRIMARY KEY,
   role TEXT COLLATE "C" NOT NULL,
+  products TEXT COLLATE "C",
   password_hash TEXT COLLATE "C" NOT NULL,
   created_at BIGINT NOT NULL,
   one_time_at BIGINT,
@@ -296,6 +297,7 @@ CREATE TABLE token (
   account TEXT COLLATE "C",
   name TEXT COLLATE "C" UNIQUE,
   role TEXT COLLATE "C",
+  products TEXT COLLATE "C",
   issued_at BIGINT NOT NULL,
   used_at BIGINT NOT NULL,
   expires_at BIGINT,

@@ -232,10 +232,11 @@ CREATE TABLE audit_segment (
 ) STRICT;
 
 -- `one_time_at`: when the server made up a one-time password; NULL: it is none. `one_time_used`: somebody has
--- signed in with it.
+-- signed in with it. `products`: a list in JSON, if it is an operator who is limited to them.
 CREATE TABLE account (
   name TEXT PRIMARY KEY,
   role TEXT NOT NULL,
+  products TEXT,
   password_hash TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   one_time_at INTEGER,
@@ -252,6 +253,7 @@ CREATE TABLE token (
   account TEXT,
   name TEXT UNIQUE,
   role TEXT,
+  products TEXT,
   issued_at INTEGER NOT NULL,
   used_at INTEGER NOT NULL,
   expires_at INTEGER,

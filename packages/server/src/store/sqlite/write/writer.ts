@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { ProductLimit } from '../../../core/access/role.ts';
 import { type ClockReading, jumpAtStart, jumpEvent } from '../../../core/clock/clock.ts';
 import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
@@ -154,7 +155,8 @@ export class SqliteWriter {
     return awayFrom ?? now;
   }
 
-  listWaiting = (): LineDescription => describeLine(this.#line, this.peekNow());
+  listWaiting = (products?: ProductLimit): LineDescription =>
+    describeLine(this.#line, this.peekNow(), products);
 
   /** The keys that the secrets may be sealed with now. */
   get masterKeys(): readonly MasterKey[] {
