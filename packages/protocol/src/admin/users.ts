@@ -10,12 +10,24 @@ export const roleField = described(
   'What it may do.',
 );
 
+/** Whom it limits, and to what: also in answers. */
+export const productList = described(
+  z.array(z.string()).nullable(),
+  'The products that an operator is limited to; null: all.',
+);
+
+export const productsField = described(
+  z.array(z.string(), { error: 'must be a list of texts' }).optional(),
+  'Limits an operator to these products; if missing, all are theirs.',
+);
+
 const account = described(name, 'The name of the account.');
 
 const userObject = z
   .object({
     name: described(z.string(), 'The name of the account.'),
     role: described(z.enum(ROLES), 'What it may do.'),
+    products: productList,
     one_time_password: described(z.boolean(), 'Whether it has a one-time password, which must be replaced.'),
     one_time_until: described(z.string().nullable(), 'When a one-time password expires, UTC.'),
     created_at: described(z.string(), 'When the account was created, UTC.'),
@@ -40,6 +52,7 @@ export const USER_API = {
       .object({
         name: account,
         role: roleField,
+        products: productsField,
         password: secret.meta({ ...NEW_PASSWORD, description: 'Its password.' }),
       })
       .meta({ required: ['name', 'role'] }),
@@ -55,7 +68,9 @@ export const USER_API = {
     answer: passwordSet,
   },
   'POST /api/admin/users/role': {
-    body: z.object({ name: account, role: roleField }).meta({ required: ['name', 'role'] }),
+    body: z
+      .object({ name: account, role: roleField, products: productsField })
+      .meta({ required: ['name', 'role'] }),
     answer: z.object({ changed: described(z.int(), 'How many accounts.') }),
   },
   'POST /api/admin/users/remove': {

@@ -29,6 +29,7 @@ export type HistoryQuery =
   | ListConsumptionHistory
   | ListWaitHistory
   | AskWhatIf
+  | { readonly kind: 'list_products' }
   | ({ readonly kind: 'list_old_history' } & HistoryCutoffs);
 
 export interface ListSlotHistory extends OfLicense {
@@ -78,6 +79,8 @@ export interface AskWhatIf extends Span {
 }
 
 export interface HistoryAnswers {
+  /** Of every license, also of removed ones. */
+  list_products: readonly { readonly licenseId: LicenseId; readonly product: string }[];
   list_slot_history: readonly SlotSeries[];
   list_denial_history: DenialHistory;
   list_user_history: { readonly users: readonly UserHistory[]; readonly leftOff: number };

@@ -21,8 +21,6 @@ import type { BarRecord, RuleCounts, RuleHistory, RulesRecord, RulesRevision } f
 /** All queries, as data. `Answers` has the type of each answer. */
 export type Query =
   | { readonly kind: 'list_licenses'; readonly product: string | null }
-  /** Of every license, also of removed ones. */
-  | { readonly kind: 'list_products' }
   | ListRegistrations
   | ListAudit
   | SearchAudit
@@ -147,7 +145,6 @@ interface ListLinks {
 
 export interface Answers extends HistoryAnswers {
   list_licenses: readonly LicenseRecord[];
-  list_products: readonly { readonly licenseId: LicenseId; readonly product: string }[];
   list_registrations: RegistrationPage;
   list_audit: readonly AuditLink[];
   search_audit: AuditPage;

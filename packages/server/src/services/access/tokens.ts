@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Role } from '../../core/access/role.ts';
+import type { ProductLimit, Role } from '../../core/access/role.ts';
 import {
   isTokenAlive,
   isTouchDue,
@@ -14,12 +14,14 @@ import { plus } from '../../core/nouns/instant.ts';
 import type { Shown } from '../../core/system-command.ts';
 import type { TokenRecord } from '../../store/query.ts';
 import type { Executed, Store } from '../../store/store.ts';
+import { requireLimit } from './product-limit.ts';
 
 /** An authenticated caller. */
 export interface Holder {
   /** The name of the account, or of the token if it has one. */
   readonly name: string;
   readonly role: Role;
+  readonly products: ProductLimit;
   readonly kind: TokenKind;
   readonly restriction: TokenRestriction | null;
   /** `null` for a program with its own token. */
@@ -31,6 +33,8 @@ export interface Holder {
 interface NewToken {
   readonly name: string;
   readonly role: Role;
+  /** Missing: not limited. */
+  readonly products?: readonly string[] | undefined;
   /** `null` if it does not expire. */
   readonly days: number | null;
   /** The caller's credentials. */
@@ -135,7 +139,8 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
     async create(wanted, by) {
       const token = makeToken();
       const tokenHash = hashToken(token);
-      const outcome = await execute({ kind: 'create_token', tokenHash, ...wanted, by });
+      const products = requireLimit(wanted.role, wanted.products);
+      const outcome = await execute({ kind: 'create_token', tokenHash, ...wanted, products, by });
       const record = await store.read({ kind: 'find_token', tokenHash });
       return { id: tokenIdOf(tokenHash), token, kept: record?.token ?? null, outcome };
     },
@@ -144,8 +149,9 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
   };
 }
 
-function holderOf({ account, name, role, kind, id, restriction }: Token, tokenHash: string): Holder {
-  return { name: account ?? name ?? id, role, kind, restriction, account, tokenId: id, tokenHash };
+function holderOf(token: Token, tokenHash: string): Holder {
+  const { account, name, role, products, kind, id, restriction } = token;
+  return { name: account ?? name ?? id, role, products, kind, restriction, account, tokenId: id, tokenHash };
 }
 
 /** An administrator can still read when the disk fails; the use of the token is recorded later. */

@@ -23,6 +23,8 @@ export interface EventFeed {
 
 interface SubscribeOptions {
   readonly after: AuditPosition | null;
+  /** Leaves the links that the subscriber may see; without it, all. */
+  pick?(links: readonly AuditLink[]): Promise<readonly AuditLink[]>;
   /** Whether the subscriber may still listen; checked at every beat, and before events are sent. */
   isStillAllowed(): Promise<boolean>;
 }
@@ -198,7 +200,8 @@ class Subscriber implements Subscription {
     const after = linkBefore({ seq, index });
     const links = await this.#log.read({ kind: 'list_audit', ...scope, after });
     if (isFull(links)) this.#hasNews = true;
-    const fresh = links
+    const seen = (await this.#options.pick?.(links)) ?? links;
+    const fresh = seen
       .map((link) => ({ link, from: link.seq === seq ? index + 1 : 0 }))
       .filter(({ link, from }) => from < link.events.length);
     const last = links.at(-1);

@@ -131,10 +131,6 @@ type RuleHistoryRow = Omit<RuleHistory, 'firstAt'> & { readonly first_at: Instan
 const QUERIES = {
   list_registrations: (query, now) => queryRegistrations(query, now),
   list_licenses: ({ product }, now) => queryLicenses(product, now),
-  list_products: () =>
-    prepareQuery('SELECT id, product FROM license ORDER BY id', {}, (rows: readonly RowOf<'license'>[]) =>
-      rows.map(({ id, product }) => ({ licenseId: id, product })),
-    ),
   list_untidy: (_, now) => {
     const [windowStart, placeStart] = [now - DENIAL_WINDOW_MS, now - PLACE_WINDOW_MS];
     const values = { now, windowStart, placeStart, forgotten: now - ANSWER_LIFETIME_MS };

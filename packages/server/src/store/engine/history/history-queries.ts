@@ -14,7 +14,7 @@ import type {
   ListUserHistory,
   ListWaitHistory,
 } from '../../history-query.ts';
-import type { PreparedQuery } from '../prepared-query.ts';
+import { type PreparedQuery, prepareQuery } from '../prepared-query.ts';
 import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
 import { LIST_OLD_HISTORY } from './history-sql.ts';
@@ -219,6 +219,13 @@ function askOld({
   };
 }
 
+function queryProducts(): PreparedQuery<HistoryAnswers['list_products']> {
+  const sql = 'SELECT id, product FROM license ORDER BY id';
+  const read = (rows: readonly RowOf<'license'>[]) =>
+    rows.map(({ id, product }) => ({ licenseId: id, product }));
+  return prepareQuery(sql, {}, read);
+}
+
 /** What the stores are asked about the history. */
 export const HISTORY_QUERIES = {
   list_slot_history: querySlotHistory,
@@ -228,6 +235,7 @@ export const HISTORY_QUERIES = {
   list_wait_history: queryWaits,
   ask_what_if: queryWhatIf,
   list_old_history: askOld,
+  list_products: queryProducts,
 } satisfies {
   readonly [K in HistoryQuery['kind']]: (
     query: Extract<HistoryQuery, { kind: K }>,

@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { ProductLimit } from '../../../core/access/role.ts';
 import { type ClockReading, jumpAtStart, jumpEvent } from '../../../core/clock/clock.ts';
 import type { Command } from '../../../core/command.ts';
 import { MAX_REMEMBERED_ANSWERS } from '../../../core/lending/repeat-answer.ts';
@@ -25,7 +24,7 @@ import { extendLiveSlots } from '../../engine/move-clock.ts';
 import { pickValues } from '../../engine/row-sql.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
-import type { ClockStatus, LineDescription } from '../../store.ts';
+import type { ClockStatus } from '../../store.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { PageSums } from '../wire/page-sums.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
@@ -155,8 +154,7 @@ export class SqliteWriter {
     return awayFrom ?? now;
   }
 
-  listWaiting = (products?: ProductLimit): LineDescription =>
-    describeLine(this.#line, this.peekNow(), products);
+  listWaiting = (products?: readonly string[] | null) => describeLine(this.#line, this.peekNow(), products);
 
   /** The keys that the secrets may be sealed with now. */
   get masterKeys(): readonly MasterKey[] {
