@@ -10,15 +10,14 @@ export const roleField = described(
   'What it may do.',
 );
 
-/** Whom it limits, and to what: also in answers. */
-export const productList = described(
-  z.array(z.string()).nullable(),
-  'The products that an operator is limited to; null: all.',
-);
+export const productList = z
+  .array(z.string())
+  .nullable()
+  .meta({ id: 'Products', description: 'What an operator is limited to; null: nothing.' });
 
 export const productsField = described(
   z.array(z.string(), { error: 'must be a list of texts' }).optional(),
-  'Limits an operator to these products; if missing, all are theirs.',
+  'Limits an operator to these products.',
 );
 
 const account = described(name, 'The name of the account.');

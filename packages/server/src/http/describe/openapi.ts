@@ -59,6 +59,12 @@ const WHO: Readonly<Record<Access, string>> = {
   monitor: 'For every token, and for others as `metrics.access` says.',
 };
 
+/** `*`: also for operators who are limited to products, as the document says. */
+function whoMayUse({ access, isForProducts }: Route): string {
+  const isOfRole = ACCESS[access].class === 'admin' && ACCESS[access].role !== null;
+  return isForProducts && isOfRole ? `${WHO[access]} *` : WHO[access];
+}
+
 const ABOUT = `Answers are JSON unless an operation says otherwise; every error is a \`Problem\`.
 
 Under \`/api/v4\`, a field that is missing, \`null\` or blank text is not given, except where its schema says
@@ -71,6 +77,8 @@ sent, the name that is listed counts.
 What is for applications is for anyone, or where \`auth.clients\` is \`required\`, for whoever shows a token,
 a session or a client certificate. During setup, a caller on the machine itself may do what administrators
 may.
+
+\`*\` means: operators who are limited to products may use it for these.
 
 A slash behind a path is ignored. \`OPTIONS\` answers with the methods of a path.`;
 
@@ -155,7 +163,7 @@ function describeOperation(route: Route, method: string, index: number, shared: 
     summary: route.summary,
     description: isRepeated
       ? `The same as ${route.methods[0]} ${route.paths[0]}, which lists the codes.`
-      : WHO[route.access],
+      : whoMayUse(route),
     ...describeSecurity(route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
