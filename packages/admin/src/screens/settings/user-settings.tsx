@@ -13,7 +13,8 @@ import { Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { CreateButton, ShownOnce } from './create-parts.tsx';
+import { readProducts, sayRole } from '../../words/role.ts';
+import { CreateButton, ProductsField, ShownOnce } from './create-parts.tsx';
 
 export const ROLES: readonly (readonly [Role, string])[] = [
   ['admin', 'admin: may do everything'],
@@ -26,12 +27,15 @@ export const ROLES: readonly (readonly [Role, string])[] = [
 export function UserSettings() {
   const users = useResource('/api/admin/users', {}, { isLive: true });
   const [isAdding, setAdding] = useState(false);
+  const [limited, setLimited] = useState<Account | null>(null);
   const [secret, setSecret] = useState<AccountPassword | null>(null);
   return (
     <>
       <CreateButton label="Add a user" needs="POST /api/admin/users/add" onClick={() => setAdding(true)} />
       <Show of={users} what="The users">
-        {(data) => <UserTable users={data.users} onSecret={setSecret} onChange={users.reload} />}
+        {(data) => (
+          <UserTable users={data.users} onSecret={setSecret} onChange={users.reload} onLimit={setLimited} />
+        )}
       </Show>
       {isAdding && (
         <AddUser
@@ -39,6 +43,15 @@ export function UserSettings() {
           onAdded={(made) => {
             setAdding(false);
             setSecret(made);
+            users.reload();
+          }}
+        />
+      )}
+      {limited !== null && (
+        <LimitUser
+          account={limited}
+          onClose={() => {
+            setLimited(null);
             users.reload();
           }}
         />
@@ -59,9 +72,10 @@ interface UserTableProps {
   readonly users: readonly Account[];
   readonly onSecret: (secret: AccountPassword) => void;
   readonly onChange: () => void;
+  readonly onLimit: (account: Account) => void;
 }
 
-function UserTable({ users, onSecret, onChange }: UserTableProps) {
+function UserTable({ users, onSecret, onChange, onLimit }: UserTableProps) {
   return (
     <Table columns={['Name', 'Role', 'Password', 'Added']} hasActions>
       {users.map((account) => (
@@ -70,7 +84,7 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
             <Name text={account.name} isStrong />
             {account.name === session.get()?.name && <span class="quiet"> (you)</span>}
           </td>
-          <td>{account.role}</td>
+          <td class="cut">{sayRole(account)}</td>
           <td>
             {account.one_time_password ? (
               <>
@@ -85,7 +99,7 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
           </td>
           <td class="right">
             {may('POST /api/admin/users/role') && account.name !== session.get()?.name && (
-              <UserMenu account={account} onSecret={onSecret} onChange={onChange} />
+              <UserMenu {...{ account, onSecret, onChange }} onLimit={() => onLimit(account)} />
             )}
           </td>
         </tr>
@@ -94,14 +108,15 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
   );
 }
 
-interface UserMenuProps extends Omit<UserTableProps, 'users'> {
+interface UserMenuProps extends Omit<UserTableProps, 'users' | 'onLimit'> {
   readonly account: Account;
+  readonly onLimit: () => void;
 }
 
-function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
-  const { name, role } = account;
-  const setRole = async (chosen: Role) => {
-    await post('/api/admin/users/role', { name, role: chosen });
+function UserMenu({ account, onSecret, onChange, onLimit }: UserMenuProps) {
+  const { name, role, products } = account;
+  const setRole = async (chosen: Role, limit?: readonly string[]) => {
+    await post('/api/admin/users/role', { name, role: chosen, products: limit && [...limit] });
     onChange();
   };
   const roles = ROLES.filter(([other]) => other !== role).map(([other]) => ({
@@ -112,16 +127,17 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
         text: 'It counts at once, also for sessions that are open.',
         facts: [
           ['Account', name],
-          ['Role', `${role}, then ${other}`],
+          ['Role', `${sayRole(account)}, then ${other}`],
         ],
         verb: `Make ${other}`,
         isDangerous: false,
         act: async () => {
           await setRole(other);
-          showToast(`${name} is ${other} now.`, () => void setRole(role));
+          showToast(`${name} is ${other} now.`, () => void setRole(role, products ?? undefined));
         },
       }),
   }));
+  const limit = { label: 'Limit to products…', act: onLimit };
   const reset = {
     label: 'New one-time password…',
     act: () =>
@@ -160,7 +176,7 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
       label={`Actions for ${name}`}
       className="icon-button"
       isIcon
-      items={[...roles, reset, null, remove]}
+      items={[...roles, ...(role === 'operator' ? [limit] : []), reset, null, remove]}
     >
       <Icon name="more" />
     </MenuButton>
@@ -175,10 +191,13 @@ interface AddUserProps {
 function AddUser({ onClose, onAdded }: AddUserProps) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('operator');
+  const [products, setProducts] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const send = async () => {
     setFault(name.trim() === '' ? 'The name is missing.' : null);
-    if (name.trim() !== '') onAdded(await post('/api/admin/users/add', { name: name.trim(), role }));
+    if (name.trim() === '') return;
+    const wish = { name: name.trim(), role, products: readProducts(role, products) };
+    onAdded(await post('/api/admin/users/add', wish));
   };
   return (
     <Dialog title="Add a user" onClose={onClose}>
@@ -186,6 +205,25 @@ function AddUser({ onClose, onAdded }: AddUserProps) {
         <p>You get a one-time password to hand over.</p>
         <Field label="Name" value={name} onInput={setName} fault={fault} isFirst />
         <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
+        {role === 'operator' && <ProductsField value={products} onInput={setProducts} />}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Limits an operator, or lifts the limit. */
+function LimitUser({ account, onClose }: { readonly account: Account; readonly onClose: () => void }) {
+  const { name, role } = account;
+  const [products, setProducts] = useState(account.products?.join(', ') ?? '');
+  const send = async () => {
+    await post('/api/admin/users/role', { name, role, products: readProducts(role, products) });
+    onClose();
+  };
+  return (
+    <Dialog title={`Limit ${name} to products`} onClose={onClose}>
+      <Form verb="Save" failure="The limit was not changed." onSend={send} onCancel={onClose}>
+        <p>It counts at once, also for sessions that are open.</p>
+        <ProductsField value={products} onInput={setProducts} isFirst />
       </Form>
     </Dialog>
   );
