@@ -14,7 +14,7 @@ import { useValue } from '../data/value.ts';
 import { listConcerns } from '../words/attention.ts';
 import type { Level } from '../words/judge-license.ts';
 import { formatNumber } from '../words/numbers.ts';
-import { sayRole } from '../words/role.ts';
+import { sayLimit, sayRole } from '../words/role.ts';
 import { formatSeconds } from '../words/time.ts';
 import { Brand } from './brand.tsx';
 import { Button } from './button.tsx';
@@ -138,6 +138,7 @@ function Sidebar({ welcome, screens, counts, onFind, onKeys }: SidebarProps) {
           <b>{location.hostname}</b>
           <Live />
           <span>Berth {welcome.version}</span>
+          <Limit />
         </div>
         <AccountMenu onKeys={onKeys} />
       </div>
@@ -182,6 +183,12 @@ export async function leave(): Promise<void> {
   await signOut().catch((error: ApiError) => showToast(`You are still signed in. ${error.message}`));
 }
 
+/** Which products the account is limited to. */
+function Limit() {
+  const products = useValue(session)?.products ?? null;
+  return products === null ? null : <bdi title={products.join(', ')}>{sayLimit(products)}</bdi>;
+}
+
 function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
   const who = useValue(session);
   const chosen = useValue(theme);
@@ -211,7 +218,7 @@ function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
         <Name text={who.name} />
       </span>
       <span class="hidden-text">, </span>
-      <span class="role">{sayRole(who)}</span>
+      <span class="role">{who.role}</span>
     </MenuButton>
   );
 }

@@ -3,6 +3,15 @@ export function sayRole({ role, products }: Standing): string {
   return products === null ? `${role}` : `${role} of ${products.join(', ')}`;
 }
 
+const SHOWN_PRODUCTS = 3;
+
+/** For whoever is limited to them. */
+export function sayLimit(products: readonly string[]): string {
+  const more = products.length - SHOWN_PRODUCTS;
+  const shown = products.slice(0, SHOWN_PRODUCTS).join(', ');
+  return `Limited to ${shown}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 interface Standing {
   readonly role: string | null;
   readonly products: readonly string[] | null;

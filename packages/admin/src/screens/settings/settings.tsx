@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { linkTo, usePlace } from '../../data/route.ts';
-import { may } from '../../data/session.ts';
+import { may, session } from '../../data/session.ts';
 import { listAllowed, type Section } from '../../parts/frame.tsx';
 import { PageHead } from '../../parts/head.tsx';
+import { sayLimit } from '../../words/role.ts';
 import { BackupSettings } from './backup-settings.tsx';
 import { NotificationSettings } from './channel-settings.tsx';
 import { CloudSettings } from './cloud-settings.tsx';
@@ -84,6 +85,7 @@ export const SETTING_SECTIONS: readonly Section[] = PARTS;
 
 export function Settings() {
   const chosen = usePlace().path[1];
+  const products = session.get()?.products ?? null;
   const parts = listAllowed(PARTS);
   const part = parts.find(({ path }) => path === chosen) ?? parts[0];
   return (
@@ -91,9 +93,11 @@ export function Settings() {
       <PageHead
         title="Settings"
         lead={
-          may('POST /api/admin/settings') || !may('GET /api/admin/settings')
-            ? undefined
-            : 'Your account can see these settings. Administrators can change them.'
+          products !== null
+            ? `${sayLimit(products)}. Administrators see the settings of the server.`
+            : may('POST /api/admin/settings')
+              ? undefined
+              : 'Your account can see these settings. Administrators can change them.'
         }
       />
       <nav class="settings-nav" aria-label="Settings">
