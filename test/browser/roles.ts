@@ -37,7 +37,7 @@ export async function expectNoControl(
 /** Says which products an operator is limited to, and leaves out what concerns the whole server. */
 export async function expectLimited({ page, go }: Opened, products: string): Promise<void> {
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: new RegExp(`^Account .*, operator of ${products}$`) }).waitFor();
+  await page.getByText(`Limited to ${products}`, { exact: true }).waitFor();
   const screens = await page
     .getByRole('navigation', { name: 'Screens' })
     .first()

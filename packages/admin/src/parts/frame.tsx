@@ -14,7 +14,7 @@ import { useValue } from '../data/value.ts';
 import { listConcerns } from '../words/attention.ts';
 import type { Level } from '../words/judge-license.ts';
 import { formatNumber } from '../words/numbers.ts';
-import { sayLimit, sayRole } from '../words/role.ts';
+import { sayLimit } from '../words/role.ts';
 import { formatSeconds } from '../words/time.ts';
 import { Brand } from './brand.tsx';
 import { Button } from './button.tsx';
@@ -212,7 +212,7 @@ function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {
     { label: 'Sign out', icon: 'release' as const, act: () => void leave() },
   ];
   return (
-    <MenuButton label={`Account ${who.name}, ${sayRole(who)}`} className="account" items={items}>
+    <MenuButton label={`Account ${who.name}, ${who.role}`} className="account" items={items}>
       <span class="hidden-text">Account </span>
       <span class="who">
         <Name text={who.name} />
