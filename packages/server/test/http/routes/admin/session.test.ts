@@ -41,7 +41,8 @@ describe('a session', () => {
   });
 
   for (const [role, products] of [...ROLES.map((one) => [one] as const), ['operator', ['cad']] as const]) {
-    test(`of a role ${role} ${products ? 'of a product ' : ''}says what it may do, and everything else is forbidden`, async (t) => {
+    const whose = products === undefined ? role : `${role} of a product`;
+    test(`of a role ${whose} says what it may do, and everything else is forbidden`, async (t) => {
       const app = await openTestApp(t, { auth: { clients: 'required' } });
       const { token } = await app.accounts.tokens.create({ name: role, role, products, days: 1 }, 'test');
       const options = { peer: FOREIGN, headers: { authorization: `Bearer ${token}` } };
