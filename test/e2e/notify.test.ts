@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { Fleet } from '../faults/fleet/fleet.ts';
 import { restore, saveBackup } from '../support/backups.ts';
 import { askBerth, runBerth } from '../support/berth-command.ts';
@@ -73,7 +73,7 @@ function countRefusals(text: string): number {
   return count === undefined ? Number(text.includes('was refused')) : Number(count.replaceAll(',', ''));
 }
 
-describeStores('messages of a real server', () => {
+describe('messages of a real server', () => {
   test('come by mail and chat, and count every refusal although the server is killed', async (t) => {
     const { data, mail, run, start, addMail } = await openSite(t);
     const chat = await openWebhookReceiver(t);
@@ -149,8 +149,10 @@ describeStores('messages of a real server', () => {
     await mail.arrived(1);
     assert.equal(countRefusals(mail.mails[0]?.text ?? ''), 2);
   });
+});
 
-  test('have secrets that are shown to no one, sealed anew with the master key', async (t) => {
+describeStores('secrets of channels', () => {
+  test('are shown to no one, and sealed anew with the master key', async (t) => {
     const { folder, data, mail, users, run, start, addMail } = await openSite(t);
     const server = await start();
     await addMail('ops');

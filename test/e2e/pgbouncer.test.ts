@@ -35,7 +35,7 @@ async function lendTogether(t: TestContext, fleet: Fleet): Promise<FleetBook> {
   const seed = makeUpSeed();
   t.diagnostic(`seed ${seed}`);
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates: [], longestAnswerMs });
-  const running = load.run();
+  const running = load.run(t);
   await book.waitForAnswers(LEAST_ANSWERS);
   load.end();
   await running;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
@@ -57,10 +57,16 @@ export function groupFiles(files: readonly string[], root: string, folder: strin
     const fit = inside.filter((file) => !ALONE.includes(basename(file)) && isFit(file));
     return deal(fit, Math.ceil(fit.length / size));
   });
-  const entries = groups.map((group) => writeEntry(group, folder));
   const grouped = new Set(groups.flat());
+  const [single, unfit] = [startsLate, (file: string) => !startsLate(file)].map((isFit) =>
+    files.filter((file) => !grouped.has(file) && isFit(file)),
+  ) as [string[], string[]];
+  const entries = [
+    ...groups.map((group) => writeEntry(group, join(folder, 'group'))),
+    ...single.map((file) => writeEntry([file], join(folder, relative(root, file)))),
+  ];
   return {
-    entries: [...entries, ...files.filter((file) => !grouped.has(file))],
+    entries: [...entries, ...unfit],
     ungroup: (events) => ungroup(events, new Set(entries)),
   };
 }
@@ -78,19 +84,32 @@ function startsLate(file: string): boolean {
 }
 
 /**
+ * The runner follows every promise to know which test it belongs to, which takes a tenth of the time of all
+ * tests. That is only needed for files that are loaded asynchronously. A rejection that nobody handles still
+ * fails the run, but names no test.
+ */
+const WITHOUT_PROMISES = [
+  "const hooks = require('node:async_hooks');",
+  'const { createHook } = hooks;',
+  'hooks.createHook = (callbacks) => createHook({ ...callbacks, trackPromises: false });',
+];
+
+/**
  * Named after its content: another run may use the folder at the same time. Opening a data folder changes the
  * mask of the process for new files, which the next file must not notice.
  */
-function writeEntry(group: readonly string[], folder: string): string {
+function writeEntry(group: readonly string[], path: string): string {
+  const isSync = group.every(startsLate);
   const suites = group.map((file) => {
-    const [name, url] = [JSON.stringify(file), JSON.stringify(pathToFileURL(file).href)];
-    return `describe(${name}, () => { before(() => process.umask(mask)); return import(${url}); });`;
+    const name = JSON.stringify(file);
+    const load = isSync ? `require(${name});` : `return import(${JSON.stringify(pathToFileURL(file).href)});`;
+    return `describe(${name}, () => { before(() => process.umask(mask)); ${load} });`;
   });
-  const head = ["import { before, describe } from 'node:test';", 'const mask = process.umask();'];
-  const text = [...head, ...IN_MEMORY, ...suites, ''].join('\n');
-  const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
-  const entry = join(folder, `group-${name}.mjs`);
-  mkdirSync(folder, { recursive: true });
+  const head = ["const { before, describe } = require('node:test');", 'const mask = process.umask();'];
+  const text = [...(isSync ? WITHOUT_PROMISES : []), ...head, ...IN_MEMORY, ...suites, ''].join('\n');
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const entry = `${path}-${hash}.cjs`;
+  mkdirSync(dirname(entry), { recursive: true });
   writeFileSync(entry, text);
   return entry;
 }

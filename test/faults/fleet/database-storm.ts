@@ -69,7 +69,7 @@ async function runDatabaseStorm(
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
   const limits = { tolerates: ['unavailable'] as const, longestAnswerMs, longestRestMs };
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...limits });
-  const running = load.run();
+  const running = load.run(life);
   const recoveriesMs: number[] = [];
   for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
     recoveriesMs.push(...(await crashOnce(fleet, gate, random)));

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer, BerthApi, Facts } from '../../support/berth-api.ts';
 import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
+import type { Life } from '../door/fault.ts';
 import type { FleetBook } from './fleet-book.ts';
 
 /** What may happen to a request; whatever else happens is a violation. */
@@ -51,7 +52,9 @@ export class FleetLoad {
     this.#endedMs = performance.now();
   }
 
-  async run(): Promise<void> {
+  /** It also ends with what it is part of: after a failure nobody else would end it. */
+  async run(life: Life): Promise<void> {
+    life.after(() => this.end());
     const clients = Array.from({ length: this.#options.clients }, (_, client) => this.#runClient(client));
     await Promise.all(clients);
   }

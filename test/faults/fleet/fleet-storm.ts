@@ -33,7 +33,7 @@ async function runFleetStorm(life: Life, options: FleetStormOptions): Promise<Fl
   const book = new FleetBook(license);
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, tolerates: [], longestAnswerMs });
-  const running = load.run();
+  const running = load.run(life);
   while (book.acknowledged < requests && book.violations.length === 0) await delay(POLL_MS);
   load.end();
   await running;

@@ -59,7 +59,7 @@ async function runStoppedServer(
   const tolerates = ['unavailable'] as const;
   const rules = { tolerates, longestAnswerMs, longestRestMs };
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...rules });
-  const running = load.run();
+  const running = load.run(life);
   const stopped = await fleet.findLeader();
   const other = fleet.servers.find((server) => server !== stopped) as ServerUnderTest;
   await delay(pickNumber(random, WORK_MS));

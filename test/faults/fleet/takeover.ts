@@ -72,7 +72,7 @@ async function runTakeover(
   const limits = { tolerates, longestAnswerMs, longestRestMs };
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...limits });
   const denials = new Denials(api);
-  const running = [load.run(), denials.run()];
+  const running = [load.run(life), denials.run(life)];
   const takeoversMs: number[] = [];
   for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
     await delay(pickNumber(random, WORK_MS));
@@ -120,7 +120,8 @@ class Denials {
     this.#isOver = true;
   }
 
-  async run(): Promise<void> {
+  async run(life: Life): Promise<void> {
+    life.after(() => this.end());
     for (let n = 0; !this.#isOver; n++) {
       const asked = this.#api.register({ product: FULL.product, user: `guest-${n}` });
       const isDenied = await asked

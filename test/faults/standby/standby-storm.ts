@@ -59,7 +59,7 @@ async function openSite(
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
   const limits = { tolerates: ['unavailable'] as const, longestAnswerMs, longestRestMs: 20 };
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...limits });
-  const running = load.run();
+  const running = load.run(life);
   const rest = async () => {
     load.end();
     await running;
