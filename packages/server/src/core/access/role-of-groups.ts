@@ -57,7 +57,8 @@ export function sayNoRole(name: string, groups: readonly string[], section: stri
   const shown = groups.length === 0 ? 'none' : groups.slice(0, SHOWN_GROUPS).map(quote).join(', ') + more;
   return (
     `${quote(name)} has no role here. Their groups are: ${shown}. An administrator can add one of them to ` +
-    `the setting "${section}.admins", "${section}.operators" or "${section}.viewers".`
+    `the setting "${section}.admins", "${section}.operators", "${section}.productOperators" or ` +
+    `"${section}.viewers".`
   );
 }
 

@@ -141,13 +141,13 @@ class Subscriber implements Subscription {
     return null;
   }
 
+  /** A beat goes first: whoever may see nothing of a busy log must not seem to be gone. */
   async #findNext(): Promise<FeedItem | null> {
-    if (this.#hasNews) return this.#readOn(this.#position as AuditPosition);
-    if (!this.#isBeatDue)
+    if (!this.#hasNews && !this.#isBeatDue)
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-    if (this.#hasNews || !this.#isBeatDue) return null;
+    if (!this.#isBeatDue) return this.#hasNews ? this.#readOn(this.#position as AuditPosition) : null;
     this.#isBeatDue = false;
     return { kind: 'beat' };
   }

@@ -71,8 +71,7 @@ async function openWorlds(ends: (() => unknown)[], others: readonly World[]): Pr
   const options = { licenses: [], auth: { clients: 'required' } } as const;
   const app = await openTestApp({ after: (end) => ends.push(end) }, options);
   CLIENT.token = (await app.accounts.tokens.create({ name: 'apps', role: 'user', days: null }, 'test')).token;
-  await install(app, OWN);
-  for (const world of others) await install(app, world);
+  for (const world of [...others, OWN]) await install(app, world);
   for (const world of others) await workAtTheSameTime(app, world);
   await work(app, OWN);
   if (others.includes(GONE)) {
