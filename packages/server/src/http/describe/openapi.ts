@@ -53,7 +53,7 @@ const WHO: Readonly<Record<Access, string>> = {
   public: 'For anyone.',
   client: 'For applications.',
   account: 'For every account.',
-  viewer: 'For viewers, operators and administrators.',
+  viewer: 'For viewers and higher roles.',
   operator: 'For operators and administrators.',
   admin: 'For administrators.',
   monitor: 'For every token, and for others as `metrics.access` says.',
@@ -265,7 +265,7 @@ function describeAnswer(route: Route, shared: Shared): Answer {
     }
     case 'text':
       return {
-        description: 'Done. The bare word, whatever the header `Accept` says; JSON if `instance` was sent.',
+        description: 'The bare word, whatever `Accept` says; JSON if `instance` was sent.',
         content: {
           'text/plain': { schema: { type: 'string', const: answer.example }, example: answer.example },
           'application/json': { schema: jsonSchema(leftAnswer, 'output', shared.schemas) },
