@@ -15,7 +15,7 @@ import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { readProducts, sayRole } from '../../words/role.ts';
 import { CreateButton, ProductsField, ShownOnce } from './create-parts.tsx';
-import { ROLES } from './user-settings.tsx';
+import { ROLE_CHOICES } from './user-settings.tsx';
 
 const KINDS = { auth: 'from /auth', session: 'browser', api: 'created' } as const;
 
@@ -147,7 +147,7 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
           isFirst
           placeholder="build server"
         />
-        <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
+        <Choose label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} />
         {role === 'operator' && <ProductsField value={products} onInput={setProducts} />}
         <Choose label="Ends after" value={days} choices={DAYS} onChange={setDays} />
       </Form>

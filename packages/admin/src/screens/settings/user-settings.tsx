@@ -1,3 +1,4 @@
+import { RIGHTS, ROLES } from '@berth/protocol/admin/choices';
 import type { Account, AccountPassword, Role } from '@berth/protocol/admin/users';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
@@ -16,12 +17,8 @@ import { showToast } from '../../parts/toasts.tsx';
 import { readProducts, sayRole } from '../../words/role.ts';
 import { CreateButton, ProductsField, ShownOnce } from './create-parts.tsx';
 
-export const ROLES: readonly (readonly [Role, string])[] = [
-  ['admin', 'admin: may do everything'],
-  ['operator', 'operator: sees everything, releases slots'],
-  ['viewer', 'viewer: sees everything, changes nothing'],
-  ['user', 'user: for applications'],
-];
+/** The highest first. */
+export const ROLE_CHOICES = ROLES.map((role) => [role, `${role}: ${RIGHTS[role]}`] as const).reverse();
 
 /** The accounts and what they may do. */
 export function UserSettings() {
@@ -119,7 +116,7 @@ function UserMenu({ account, onSecret, onChange, onLimit }: UserMenuProps) {
     await post('/api/admin/users/role', { name, role: chosen, products: limit && [...limit] });
     onChange();
   };
-  const roles = ROLES.filter(([other]) => other !== role).map(([other]) => ({
+  const roles = ROLE_CHOICES.filter(([other]) => other !== role).map(([other]) => ({
     label: `Make ${other}…`,
     act: () =>
       ask({
@@ -204,7 +201,7 @@ function AddUser({ onClose, onAdded }: AddUserProps) {
       <Form verb="Add user" failure="The user was not added." onSend={send} onCancel={onClose}>
         <p>You get a one-time password to hand over.</p>
         <Field label="Name" value={name} onInput={setName} fault={fault} isFirst />
-        <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
+        <Choose label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} />
         {role === 'operator' && <ProductsField value={products} onInput={setProducts} />}
       </Form>
     </Dialog>
