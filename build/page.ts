@@ -84,7 +84,10 @@ async function buildPage(digest: string): Promise<Built> {
 }
 
 // `npm run page`; the server reads what it prints.
-if (import.meta.main) {
+async function printPage(): Promise<void> {
   const { script, style, icon } = await makePage();
   if (process.argv.includes('--print')) process.stdout.write(JSON.stringify({ script, style, icon }));
 }
+
+// Not awaited, so that others can load this file synchronously.
+if (import.meta.main) void printPage();

@@ -18,7 +18,7 @@ interface TestContext {
 const PASSWORD = 'a password that is long enough';
 
 /** The slow arithmetic is done once for all accounts. */
-const passwordHash = await hashPassword(PASSWORD);
+const hashed = hashPassword(PASSWORD);
 
 const ACCOUNTS = { admin: 'admin', olga: 'operator', vera: 'viewer', ulf: 'user' } as const;
 const ROLES = ['admin', 'operator', 'viewer', 'user'] as const;
@@ -158,6 +158,7 @@ export async function openWorld(t: TestContext, turn: number): Promise<FuzzWorld
 async function addAccounts({ store }: TestApp, isBeingSetUp: boolean): Promise<void> {
   for (const [name, role] of Object.entries(ACCOUNTS)) {
     const oneTime = isBeingSetUp && role === 'admin';
+    const passwordHash = await hashed;
     await store.execute({ kind: 'create_account', name, role, passwordHash, oneTime, by: 'test' });
   }
 }

@@ -88,7 +88,7 @@ function listNames(files: readonly string[]): string {
 }
 
 // `npm run path`
-if (import.meta.main) {
+async function updatePage(): Promise<void> {
   const sqlite = await traceRequests({ idleMs: IDLE_MS });
   const cluster = hasPostgres ? await startPostgres() : null;
   const database = await cluster?.createDatabase('tables');
@@ -96,3 +96,6 @@ if (import.meta.main) {
   await cluster?.end();
   writeFileSync(PAGE, writePath(readFileSync(PAGE, 'utf8'), sqlite, postgres));
 }
+
+// Not awaited, so that tests can load this file synchronously.
+if (import.meta.main) void updatePage();
