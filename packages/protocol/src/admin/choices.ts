@@ -5,9 +5,9 @@ export const ROLES = ['user', 'viewer', 'operator', 'admin'] as const;
 
 /** The same for people, on the page and in `docs/securing.md`. */
 export const RIGHTS: Readonly<Record<(typeof ROLES)[number] | 'operator of products', string>> = {
-  user: 'asks for slots and counts consumption, as applications do',
+  user: 'asks for slots, counts consumption',
   viewer: 'sees everything, changes nothing',
-  operator: 'sees everything, takes back slots, and does what a user does',
+  operator: 'sees everything, takes back slots, asks for some',
   'operator of products': 'the same, but only for these products; nothing that concerns the whole server',
   admin: 'may do everything',
 };
