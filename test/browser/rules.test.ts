@@ -281,6 +281,40 @@ describe('the rules on the page', () => {
     assert.equal(await part.count(), 0);
   });
 
+  test('groups of the directory show how old they are and who is in them, and keep a draft', async (t) => {
+    const page = await open(t);
+    if (page === null) return;
+    const current = (await api.get('/api/admin/rules', token)).body as { revision: number };
+    const facts = { group: 'cad', directory: 'cn=cad,ou=groups,dc=example', members: 2 };
+    const away = { ...facts, answered_at: '2026-01-01T00:00:00.000Z', problem: 'The directory is away.' };
+    let { revision } = current;
+    const answer = () => ({
+      ...current,
+      revision,
+      directory_groups: [away, { ...away, group: 'b', problem: null }],
+    });
+    await page.route('**/api/admin/rules', (route) => route.fulfill({ json: answer() }));
+    await page.route('**/api/admin/rules/members?*', (route) =>
+      route.fulfill({ json: { group: 'cad', members: ['ann', 'Doe, Jane'] } }),
+    );
+    await goTo(page, 'slots');
+    await goTo(page, 'rules');
+    await page.getByText('The directory is away. The members stay as they were.').waitFor();
+    await page.getByRole('button', { name: '2 members' }).first().click();
+    await page.getByText('ann · Doe, Jane').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    assert.deepEqual(await findFlaws(page, 'rules'), []);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await editor(page).fill(`${(await readRules()).text}# mine\n`);
+    revision += 1;
+    await goTo(page, 'slots');
+    await goTo(page, 'rules');
+    await page.getByText(`Revision ${revision} has been in force since`).waitFor();
+    assert.equal(await page.getByText('is newer than your draft').count(), 0);
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Discard' }).first().click();
+  });
+
   test('operators read, and phones read and revert', async (t) => {
     const page = await open(t);
     if (page === null || browser === null) return;

@@ -26,7 +26,7 @@ export interface Lane {
 }
 
 /** Runs a lane in a thread, whose name is this file. */
-if (!isMainThread && parentPort !== null) parentPort.postMessage(await runLane(workerData as Lane));
+if (!isMainThread) void runLane(workerData as Lane).then((steps) => parentPort?.postMessage(steps));
 
 /** How many steps all histories had together. */
 export async function runLane({ seed, runs, database }: Lane): Promise<number> {

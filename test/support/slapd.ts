@@ -11,6 +11,9 @@ import { findFreePort } from './stores/postgres.ts';
 
 export const READER = { dn: 'cn=reader,dc=example', password: 'the password of the reader' } as const;
 
+/** Who may change the directory while it runs. */
+export const ROOT = { dn: 'cn=root,dc=example', password: 'secret' } as const;
+
 const PERSON = (uid: string, more = '') => `dn: uid=${uid},ou=people,dc=example
 objectClass: inetOrgPerson
 uid: ${uid}
@@ -79,7 +82,8 @@ export async function startSlapd(t: Life, elsewhere = 'ldap://127.0.0.1:1/') {
      TLSCertificateKeyFile ${put('key.pem', key)}
      database mdb
      suffix dc=example
-     rootdn cn=root,dc=example
+     rootdn ${ROOT.dn}
+     rootpw ${ROOT.password}
      directory ${join(folder, 'data')}
      overlay memberof
      access to attrs=userPassword by anonymous auth by * none

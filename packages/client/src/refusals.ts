@@ -55,6 +55,7 @@ export const RETRYABLE = new Set([
   'license_check_overdue',
   'floating_not_available',
   'address_limit_reached',
+  'directory_unavailable',
   'server_key_not_approved',
   'cloud_unavailable',
   'store_unavailable',

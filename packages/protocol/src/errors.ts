@@ -200,6 +200,12 @@ const FACTS = {
   rules_not_valid: { title: 'The rules have errors' },
   rules_changed: { title: 'Other rules were applied meanwhile' },
   rules_in_file: { title: 'The rules are in a file' },
+  group_not_found: { title: 'The rules have no such group of the directory' },
+  directory_unavailable: {
+    title: 'The directory does not tell who is in a group of the rules',
+    status: 503,
+    retryable: true,
+  },
   rules_revision_not_found: { title: 'There is no such revision of the rules' },
   too_many_grant_keys: { title: 'Too many grant keys are still in use' },
   slot_is_borrowed: { title: 'The slot is borrowed: it can only be recalled' },

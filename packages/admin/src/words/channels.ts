@@ -23,6 +23,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   disk_space_low: 'A disk fills up',
   certificate_wrong: 'The vendor’s certificate is wrong',
   backup_failed: 'A backup failed',
+  groups_outdated: 'The directory does not tell who is in a group',
 };
 
 export function sayTopic(topic: string): string {

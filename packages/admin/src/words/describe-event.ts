@@ -111,6 +111,10 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   token_expiring: (of) => `The token ${of('name') || of('token_id')} ends soon`,
   cloud_keys_set: () => 'The keys for the licensing cloud were set',
   rules_changed: (of) => `Revision ${of('revision')} of the rules was applied`,
+  group_changed: (of) => `The directory told other members of the group ${of('group')}`,
+  groups_outdated: (of) =>
+    `The directory has not told who is in groups of the rules: ${of('reason').replace(/\.$/, '')}`,
+  groups_up_to_date: () => 'The directory tells again who is in the groups of the rules',
   cloud_unreachable: () => 'The licensing cloud cannot be reached',
   cloud_reachable: () => 'The licensing cloud can be reached again',
   cloud_held_to_nonces: () => 'From now on the licensing cloud must bind its answers to requests',

@@ -28,6 +28,7 @@ const MATCHES: Readonly<Record<string, string>> = {
   hosts: 'by computer',
   addresses: 'by address',
   groups: 'as a member of',
+  directory: 'in the directory as a member of',
 };
 
 /** What makes somebody a member of a group, from the server's words: "users: cad-*". */

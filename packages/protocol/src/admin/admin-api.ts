@@ -25,7 +25,7 @@ import type { LICENSE_API } from './licenses.ts';
 import type { LINE_API } from './line.ts';
 import type { PROVIDER_API } from './provider.ts';
 import type { REGISTRATION_API } from './registrations.ts';
-import type { RULE_API, RULE_TRIAL_API } from './rules.ts';
+import type { RULE_API, RULE_MEMBER_API, RULE_TRIAL_API } from './rules.ts';
 import type { SESSION_API } from './session.ts';
 import type { SETTING_API } from './settings.ts';
 import type { STATUS_API } from './status.ts';
@@ -53,6 +53,7 @@ type AdminApi = typeof AUDIT_API &
   typeof PROVIDER_API &
   typeof REGISTRATION_API &
   typeof RULE_API &
+  typeof RULE_MEMBER_API &
   typeof RULE_TRIAL_API &
   typeof SESSION_API &
   typeof SETTING_API &

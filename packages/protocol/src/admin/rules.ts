@@ -34,6 +34,16 @@ const ruleInForce = z
   })
   .meta({ id: 'RuleInForce', description: 'A rule, and what it does now.' });
 
+const directoryGroup = z
+  .object({
+    group: described(z.string(), 'Its name in the rules.'),
+    directory: described(z.string(), 'Its name in the directory.'),
+    members: described(z.int(), 'How many members it has.'),
+    answered_at: described(z.string(), 'When the directory last told them, UTC.'),
+    problem: described(z.string().nullable(), 'Why it has not told them since.'),
+  })
+  .meta({ id: 'DirectoryGroup', description: 'A group of the rules that is in the directory.' });
+
 const revisionFacts = {
   revision: described(z.int(), 'Counted from 1.'),
   by: described(z.string(), 'Who applied it.'),
@@ -160,6 +170,8 @@ export const RULE_API = {
       file_error: described(z.string().nullable(), 'Why the file is not applied.'),
       warnings: described(z.array(remark), 'What may not be meant.'),
       rules: described(z.array(ruleInForce), 'Every rule of a product, in the order of the text.'),
+      written_in: described(z.int(), 'The revision that brought the text; later ones have other members.'),
+      directory_groups: described(z.array(directoryGroup), 'Groups whose members the directory tells.'),
     }),
   },
   'POST /api/admin/rules/check': {
@@ -223,6 +235,17 @@ export const RULE_API = {
         'Every line that is no comment.',
       ),
       notes: described(z.array(z.string()), 'What holds for several lines.'),
+    }),
+  },
+} as const satisfies Operations;
+
+/** Who is in groups of the rules. */
+export const RULE_MEMBER_API = {
+  'GET /api/admin/rules/members': {
+    query: z.object({ group: described(name, 'A group with a "directory".') }).meta({ required: ['group'] }),
+    answer: z.object({
+      group: described(z.string(), 'Its name in the rules.'),
+      members: described(z.array(z.string()), 'As the directory last told them.'),
     }),
   },
 } as const satisfies Operations;

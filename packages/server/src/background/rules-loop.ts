@@ -35,6 +35,25 @@ export function createReservationSampler(ruleBook: RuleBook, log: Log): Loop {
   });
 }
 
+const GROUPS_INTERVAL_MS = MINUTE_MS;
+
+/** Asks the directory who is in the groups of the rules. */
+export function createGroupRefresher(ruleBook: RuleBook, log: Log): Loop {
+  let told = '';
+  return createLoop({
+    intervalMs: GROUPS_INTERVAL_MS,
+    async work() {
+      const { revision, problems } = await ruleBook.refreshGroups();
+      if (revision > 0) log.info({ revision }, 'members of groups in the rules have changed');
+      // Do not log the same problem every minute.
+      if (problems.length > 0 && told !== problems.join())
+        log.warn({ problems }, 'the last members of groups stay');
+      told = problems.join();
+    },
+    onError: (error) => log.warn({ error: String(error) }, 'the members of groups could not be refreshed'),
+  });
+}
+
 /** Logs changes of the file. */
 export function describeRules(log: Log, notice: RulesNotice): void {
   if (notice.kind === 'taken') log.info({ revision: notice.revision }, 'the rules have changed');

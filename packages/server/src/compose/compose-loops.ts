@@ -11,7 +11,7 @@ import {
 } from '../background/housekeeping-loops.ts';
 import { createLeaderGate } from '../background/leader-gate.ts';
 import type { Loop } from '../background/loop.ts';
-import { createReservationSampler, createRulesLoop } from '../background/rules-loop.ts';
+import { createGroupRefresher, createReservationSampler, createRulesLoop } from '../background/rules-loop.ts';
 import type { Config } from '../config.ts';
 import type { AuditTrail } from '../services/audit/audit-trail.ts';
 import type { Backups } from '../services/backups/backups.ts';
@@ -60,6 +60,7 @@ export function createHouseLoops(
     leading: [
       createRulesLoop(ruleBook, log),
       createReservationSampler(ruleBook, log),
+      createGroupRefresher(ruleBook, log),
       createHeadSigner(audit, log),
       createHistoryThinner(createHistory(store, history), log),
       createBackupSchedule(backups, log),

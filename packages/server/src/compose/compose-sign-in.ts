@@ -2,7 +2,7 @@ import { type Config, ConfigError } from '../config.ts';
 import { SECOND_MS } from '../core/nouns/instant.ts';
 import { createLdapDirectory } from '../providers/ldap-directory.ts';
 import { createOpenIdProvider } from '../providers/openid-provider.ts';
-import type { SignInProvider } from '../providers/sign-in-provider.ts';
+import type { Directory, SignInProvider } from '../providers/sign-in-provider.ts';
 import { createDirectoryPeople, type DirectoryPeople } from '../services/access/directory-people.ts';
 import { createSingleSignOn, type SingleSignOn } from '../services/access/single-sign-on.ts';
 import type { Tokens } from '../services/access/tokens.ts';
@@ -44,8 +44,13 @@ function openProvider(settings: ProviderSettings, { readMonotonicMs }: Clock): S
   return createOpenIdProvider({ ...settings, ca, timeoutSeconds: TIMEOUT_SECONDS, readMonotonicMs });
 }
 
-/** Those in the directory of the settings, if they have one. */
-export function composePeople({ auth }: Config): DirectoryPeople | null {
+/** Those in the directory. */
+export function composePeople({ auth }: Config, directory: Directory | null): DirectoryPeople | null {
+  return directory === null ? null : createDirectoryPeople(directory, auth.ldap);
+}
+
+/** The directory of the settings, if they have one. */
+export function composeDirectory({ auth }: Config): Directory | null {
   const { caFile, ...settings } = auth.ldap;
   if (settings.url === '') return null;
   if (settings.base === '') {
@@ -53,5 +58,5 @@ export function composePeople({ auth }: Config): DirectoryPeople | null {
   }
   const ca = readCertificates('auth.ldap.caFile', caFile);
   const timeoutMs = TIMEOUT_SECONDS * SECOND_MS;
-  return createDirectoryPeople(createLdapDirectory({ ...settings, ca, timeoutMs }), settings);
+  return createLdapDirectory({ ...settings, ca, timeoutMs });
 }

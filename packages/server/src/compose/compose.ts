@@ -13,6 +13,7 @@ import { listenControl } from '../http/control.ts';
 import type { DeferredApp } from '../http/deferred-app.ts';
 import type { Route } from '../http/route.ts';
 import { createRoutes } from '../http/route-table.ts';
+import type { Directory } from '../providers/sign-in-provider.ts';
 import { SealError } from '../secrets/seal.ts';
 import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
 import { createOwnNames } from '../services/access/own-names.ts';
@@ -31,6 +32,7 @@ import { createOversight } from '../services/lending/oversight.ts';
 import { createTestClock, type TestClock } from '../services/lending/test-clock.ts';
 import { createWaitingRoom, type WaitingRoom } from '../services/lending/waiting-room.ts';
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
+import { createDirectoryGroups } from '../services/rules/directory-groups.ts';
 import { createRuleBook, type RuleBook } from '../services/rules/rule-book.ts';
 import { createRuleTrials } from '../services/rules/rule-trials.ts';
 import { openRulesFile, RulesError } from '../services/rules/rules-file.ts';
@@ -47,7 +49,7 @@ import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
 import { composeLimited } from './compose-limited.ts';
 import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
-import { composePeople, composeSignIn } from './compose-sign-in.ts';
+import { composeDirectory, composePeople, composeSignIn } from './compose-sign-in.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
 import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
@@ -172,13 +174,15 @@ export function composeApp(
   const { version } = environment;
   const { readMonotonicMs } = environment.clock;
   const settings = new LiveSettings(store, config, BACKUP_CHECKS);
-  const access = composeAccess(store, config, environment);
+  const directory = composeDirectory(config);
+  const access = composeAccess(store, config, environment, directory);
   const { accounts, singleSignOn, people } = access;
   const audit = createAuditTrail(store);
   const catalogue = createCatalogue(store);
   const facts = { ...describeServer(options, environment), readUrl };
   const cloud = composeCloud(store, { ...options, environment, settings }, log);
-  const ruleBook = createRuleBook(store, openRulesFile(config));
+  const groups = createDirectoryGroups(store, directory);
+  const ruleBook = createRuleBook(store, openRulesFile(config), groups);
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, settings, cloudLink, environment }, log);
   const requests = new RequestCounts();
@@ -197,7 +201,7 @@ export function composeApp(
     catalogue,
     ...cloud,
     ruleBook,
-    ruleTrials: createRuleTrials(store),
+    ruleTrials: createRuleTrials(store, groups),
     ...events,
     ...lending,
     ...composeGrants(store, cloud),
@@ -234,9 +238,14 @@ export function composeApp(
   return { ...parts, metrics, settings, room, testClock };
 }
 
-function composeAccess(store: Store, config: Config, { clock, passwordCost }: ServerEnvironment) {
+function composeAccess(
+  store: Store,
+  config: Config,
+  { clock, passwordCost }: ServerEnvironment,
+  directory: Directory | null,
+) {
   const { readMonotonicMs } = clock;
-  const people = composePeople(config);
+  const people = composePeople(config, directory);
   const accounts = createAccounts(store, { readMonotonicMs, passwordCost, people });
   return {
     people,

@@ -8,7 +8,7 @@ import { forgetUser } from './system/forget-user.ts';
 import { note } from './system/note.ts';
 import { numberUsage, openRequest } from './system/offline-files.ts';
 import { restoreBackup } from './system/restore-backup.ts';
-import { addBar, removeBar, sampleReservations, setRules } from './system/rules.ts';
+import { addBar, refreshGroups, removeBar, sampleReservations, setRules } from './system/rules.ts';
 import { rotateGrantKey, rotateMasterKey, setCloudKeys, setWebhookSecret } from './system/secrets.ts';
 import { changeSettings } from './system/settings.ts';
 import { signInPerson } from './system/sign-in-person.ts';
@@ -55,6 +55,7 @@ const MODULES = {
   rotate_master_key: rotateMasterKey,
   rotate_grant_key: rotateGrantKey,
   set_rules: setRules,
+  refresh_groups: refreshGroups,
   sample_reservations: sampleReservations,
   add_bar: addBar,
   remove_bar: removeBar,

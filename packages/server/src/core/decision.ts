@@ -15,6 +15,7 @@ import type { NoticeKey } from './nouns/notice-key.ts';
 import type { Registration } from './nouns/registration.ts';
 import type { SettingValue } from './nouns/stored-setting.ts';
 import type { ClockReset, Done, Outcome, Refused } from './outcome.ts';
+import type { GroupAge, WrittenRules } from './rules/directory-groups.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import type { OpenRequest, ReservationSample } from './system-command.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from './view.ts';
@@ -94,7 +95,8 @@ export type SystemChange = Readonly<
   | { kind: 'reseal_secrets'; newKey: Uint8Array }
   | ({ kind: 'add_request' } & Pick<OpenRequest, 'requestId' | 'request' | 'product' | 'licenseKey'>)
   | { kind: 'set_usage_sequence'; sequence: number }
-  | { kind: 'put_rules'; rules: RuleSet; revision: number; text: string; by: string }
+  | ({ kind: 'put_rules'; rules: RuleSet; revision: number; by: string } & WrittenRules)
+  | { kind: 'put_group_ages'; revision: number; ages: readonly GroupAge[] }
   | { kind: 'add_reservation_samples'; samples: readonly ReservationSample[] }
   | { kind: 'put_bar'; bar: Bar; by: string }
   | { kind: 'remove_bar'; bar: Bar }

@@ -7,6 +7,7 @@ import type { Bar } from './nouns/bar.ts';
 import type { Instant } from './nouns/instant.ts';
 import type { License, LicenseId } from './nouns/license.ts';
 import type { SettingValue } from './nouns/stored-setting.ts';
+import type { GroupAnswer } from './rules/directory-groups.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 
 /** Commands that act on the server itself. */
@@ -35,6 +36,7 @@ export type SystemCommand =
   | RotateMasterKey
   | RotateGrantKey
   | SetRules
+  | RefreshGroups
   | SampleReservations
   | AddBar
   | RemoveBar
@@ -285,9 +287,17 @@ export interface SetRules {
   /** As written. */
   readonly text: string;
   readonly rules: RuleSet;
-  /** The revision that was edited: if another one is in force, nothing changes. Left out: any. */
+  /** The revision that was edited: if another text is in force, nothing changes. Left out: any. */
   readonly basedOn?: number;
   readonly by: Actor;
+}
+
+/** What the directory says about groups of the rules. */
+export interface RefreshGroups {
+  readonly kind: 'refresh_groups';
+  /** The revision that named them. */
+  readonly basedOn: number;
+  readonly answers: readonly GroupAnswer[];
 }
 
 /** How much of what is reserved was kept free, in the minute that has passed. */

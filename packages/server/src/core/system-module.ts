@@ -13,6 +13,7 @@ import type { Instant } from './nouns/instant.ts';
 import type { License } from './nouns/license.ts';
 import type { NoticeKey } from './nouns/notice-key.ts';
 import type { StoredSetting } from './nouns/stored-setting.ts';
+import type { WrittenRules } from './rules/directory-groups.ts';
 import type { Rules } from './rules/rules.ts';
 import type { SystemCommand, ThinAudit } from './system-command.ts';
 
@@ -41,7 +42,7 @@ export interface SystemNeeds {
   readonly notice?: NoticeKey;
   readonly cursor?: Follower;
   readonly settings?: true;
-  readonly rulesText?: true;
+  readonly written?: true;
   readonly masterKey?: true;
   readonly grantKeys?: true;
   readonly channels?: true;
@@ -68,8 +69,8 @@ export interface SystemFacts {
   readonly hardwareId: string | null;
   /** The rules in force. */
   readonly rules: Rules;
-  /** As written; `null`: there have never been any. */
-  readonly rulesText: string | null;
+  /** `null`: there have never been any. */
+  readonly written: WrittenRules | null;
 
   readonly account: KeptAccount | null;
   readonly administrators: number;

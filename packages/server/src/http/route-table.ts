@@ -45,7 +45,7 @@ import { lineRoutes } from './routes/admin/line.ts';
 import { providerRoutes } from './routes/admin/provider.ts';
 import { registrationRoutes } from './routes/admin/registrations.ts';
 import { ruleTrialRoutes } from './routes/admin/rule-trials.ts';
-import { ruleRoutes } from './routes/admin/rules.ts';
+import { ruleMemberRoutes, ruleRoutes } from './routes/admin/rules.ts';
 import { sessionRoutes } from './routes/admin/session.ts';
 import { settingsRoutes } from './routes/admin/settings.ts';
 import { type ServerFacts, statusRoutes } from './routes/admin/status.ts';
@@ -124,7 +124,7 @@ export function createRoutes(services: Services): readonly Route[] {
     ...tagged('Admin: audit log', auditRoutes(services), eventRoutes(services.feed)),
     ...tagged('Admin: licensing cloud', cloudRoutes(cloudLink, offline)),
     ...tagged('Admin: rules', ruleRoutes(services.ruleBook), barRoutes(services.ruleBook.bars)),
-    ...tagged('Admin: rules', ruleTrialRoutes(services.ruleTrials)),
+    ...tagged('Admin: rules', ruleMemberRoutes(services.ruleBook), ruleTrialRoutes(services.ruleTrials)),
     ...tagged('Admin: server', keyAdminRoutes(services), identityRoutes(services.grantKeyAdmin)),
     ...tagged('Admin: accounts', userRoutes(accounts), tokenRoutes(accounts.tokens)),
     ...tagged('Admin: accounts', sessionRoutes({ ...services, listRoutes: () => routes })),

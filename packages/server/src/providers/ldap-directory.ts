@@ -1,6 +1,9 @@
 import { connect as connectPlainly, isIP, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
+import { quote } from '@berth/protocol/quote';
 import type { Client, Entry } from 'ldapts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
+import { type LdapEntry, listMembers } from './ldap-members.ts';
 import { type Directory, type Person, ProviderFault } from './sign-in-provider.ts';
 
 interface LdapOptions {
@@ -38,33 +41,68 @@ export function createLdapDirectory(options: LdapOptions): Directory {
         await bindOwn(client, options);
         await client.search(options.base, { scope: 'base', attributes: ['1.1'] });
       }),
+    listMembers: (groups) =>
+      ask(
+        options,
+        async (client, startAnew) => {
+          await bindOwn(client, options);
+          const read = async (dn: string, attributes: readonly string[]) => {
+            const entry = await readEntry(client, dn, attributes);
+            startAnew();
+            return entry;
+          };
+          return listMembers(read, groups, options.nameAttribute);
+        },
+        undefined,
+        MEMBERS_TIMEOUT_MS,
+      ),
   };
 }
+
+/** For all groups together. A large directory reads some thousand entries in a second. */
+const MEMBERS_TIMEOUT_MS = 60 * SECOND_MS;
 
 /** Does everything on one connection, within the time limit. */
 async function ask<T>(
   options: LdapOptions,
-  work: (client: Client) => Promise<T>,
+  work: (client: Client, startAnew: () => void) => Promise<T>,
   signal?: AbortSignal,
+  timeoutMs = options.timeoutMs,
 ): Promise<T> {
   await requireFilters(options);
-  const { client, close } = await open(options);
+  const { client, close, countBytes } = await open(options);
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('timeout')), options.timeoutMs);
+  const timer = setTimeout(() => late.reject(new Error('timeout')), timeoutMs);
+  let before = 0;
+  const startAnew = () => {
+    before = countBytes();
+  };
+  const watch = setInterval(() => {
+    if (countBytes() - before > MAX_BYTES) late.reject(tooMuch());
+  }, WATCH_MS);
   const leave = () => late.reject(new Error('nobody waits any more'));
   signal?.addEventListener('abort', leave);
   if (signal?.aborted === true) leave();
-  const done = secure(client, options).then(() => work(client));
+  const done = secure(client, options).then(() => work(client, startAnew));
   try {
     return await Promise.race([done, late.promise]);
   } catch (error) {
     throw error instanceof ProviderFault ? error : explain(error, options);
   } finally {
     clearTimeout(timer);
+    clearInterval(watch);
     signal?.removeEventListener('abort', leave);
     done.catch(() => {});
     close();
   }
+}
+
+/** The library copies an answer again with every piece that comes, until it is whole. */
+const MAX_BYTES = 8 * 1024 * 1024;
+const WATCH_MS = 50;
+
+function tooMuch(): ProviderFault {
+  return new ProviderFault('unavailable', 'The directory sends too much.');
 }
 
 /** Only the library knows which filters it can read. */
@@ -122,7 +160,8 @@ async function open({ url, ca, timeoutMs }: LdapOptions) {
     // TLS before what is below it: the other way round, Node crashes if the handshake has just ended.
     for (const socket of sockets.toReversed()) socket.destroy();
   };
-  return { client, close };
+  const countBytes = () => sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+  return { client, close, countBytes };
 }
 
 /** Whose certificate it must be, and who may vouch for it. */
@@ -198,6 +237,31 @@ async function findGroups(client: Client, dn: string, { groupBase, groupFilter }
   // "1.1": no attributes.
   const { searchEntries } = await client.search(groupBase, { filter, attributes: ['1.1'], paged: true });
   return searchEntries.map((entry) => entry.dn);
+}
+
+/** No such entry, and a name that no entry can have (RFC 4511). */
+const NO_ENTRY: ReadonlySet<unknown> = new Set([32, 34]);
+
+async function readEntry(client: Client, dn: string, attributes: readonly string[]) {
+  try {
+    const { searchEntries } = await client.search(dn, { scope: 'base', attributes: [...attributes] });
+    return searchEntries[0] === undefined ? null : describeEntry(searchEntries[0]);
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown };
+    if (NO_ENTRY.has(code)) return null;
+    // It concerns this entry: the other groups can be read.
+    if (typeof code !== 'number') throw error;
+    throw new ProviderFault(
+      'refused',
+      `The directory refuses to show ${quote(dn)} (LDAP error ${code}).`,
+      error,
+    );
+  }
+}
+
+function describeEntry(entry: Entry): LdapEntry {
+  const names = Object.keys(entry).filter((name) => name !== 'dn');
+  return Object.fromEntries(names.map((name) => [name.toLowerCase(), textsOf(entry, name)]));
 }
 
 /** What was typed is a value, whatever it looks like (RFC 4515). */

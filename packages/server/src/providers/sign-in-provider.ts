@@ -1,3 +1,5 @@
+import type { GroupAnswer } from '../core/rules/directory-groups.ts';
+
 /** What only the browser that began knows, in three forms that nobody can compute from each other. */
 export interface AttemptSecrets {
   /** Comes back with the answer of the provider. */
@@ -35,6 +37,8 @@ export interface Directory {
   find(name: string, password: string, signal?: AbortSignal): Promise<Person | null>;
   /** Throws if nobody could be found now. */
   probe(): Promise<void>;
+  /** Who is in these groups, by the names that people have here. */
+  listMembers(groups: readonly string[]): Promise<readonly GroupAnswer[]>;
 }
 
 /** The message says what the provider did, and what to do about it. */

@@ -1,5 +1,6 @@
 import type { Bar } from '../core/nouns/bar.ts';
 import type { Instant } from '../core/nouns/instant.ts';
+import type { WrittenRules } from '../core/rules/directory-groups.ts';
 import type { Rules } from '../core/rules/rules.ts';
 
 export interface BarRecord extends Bar {
@@ -40,9 +41,8 @@ export interface RuleHistory {
 }
 
 /** A version of the rules. */
-export interface RulesRevision {
+export interface RulesRevision extends WrittenRules {
   readonly revision: number;
-  readonly text: string;
   readonly by: string;
   readonly at: Instant;
 }

@@ -63,6 +63,7 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   rotate_master_key: { kind: 'rotate_master_key', newKey: Uint8Array.of(1), newFingerprint: 'new', by },
   rotate_grant_key: { kind: 'rotate_grant_key', kid: 'k2', privateKey: 'p', by },
   set_rules: setRules(denying({ users: ['ada'] })),
+  refresh_groups: { kind: 'refresh_groups', basedOn: 0, answers: [{ dn: 'cn=cad', members: ['ada'] }] },
   sample_reservations: {
     kind: 'sample_reservations',
     samples: [{ product: 'cad', feature: '', rule: 'reserve 2 for a', reserved: 2, unused: 1 }],
@@ -93,7 +94,7 @@ const EVERYTHING: SystemFacts = {
   testClockMs: null,
   hardwareId: 'elsewhere',
   rules: NO_RULES,
-  rulesText: null,
+  written: { text: '', writtenIn: 0, ages: [] },
   account: ACCOUNT,
   administrators: 2,
   token: null,
@@ -129,7 +130,7 @@ const LOADED: { readonly [N in keyof SystemNeeds]-?: readonly (keyof SystemFacts
   chains: ['chains'],
   reset: ['reset'],
   historyOf: ['namedRecords'],
-  rulesText: ['rulesText'],
+  written: ['written'],
 };
 
 describe('a decision on the server reads only facts that it asked for', () => {

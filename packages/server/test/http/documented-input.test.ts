@@ -311,7 +311,9 @@ describe('the answers', () => {
     for (const [path, methods] of Object.entries(app.document.paths)) {
       const isRead = methods.get !== undefined && methods.post === undefined && path !== '/auth';
       if (isRead && path !== '/api/v4/openapi.json') {
-        assert.equal(await check('get', path + neededQuery(app.document, methods.get)), 200, path);
+        // Without a directory, no group has members to show.
+        const status = path === '/api/admin/rules/members' ? 400 : 200;
+        assert.equal(await check('get', path + neededQuery(app.document, methods.get)), status, path);
       }
       if (methods.post !== undefined && !path.includes('/all')) await check('post', path, {});
     }

@@ -21,7 +21,8 @@ const kept = createValue<Kept | null>(null);
 export type RulesDraft = ReturnType<typeof useRulesDraft>;
 
 /** The text that is being edited; the one in force if there is none, or if it cannot be edited. */
-export function useRulesDraft({ revision, text: inForce }: RulesInForce, canEdit: boolean) {
+export function useRulesDraft(rules: RulesInForce, canEdit: boolean) {
+  const { revision, written_in: writtenIn, text: inForce } = rules;
   const all = useValue(kept);
   const found = canEdit && all?.account === session.get()?.name ? all : null;
   const { text, basedOn, base } = found ?? { text: inForce, basedOn: revision, base: inForce };
@@ -32,8 +33,8 @@ export function useRulesDraft({ revision, text: inForce }: RulesInForce, canEdit
     basedOn,
     base,
     isChanged: found !== null,
-    /** Another revision came into force meanwhile. */
-    isOvertaken: found !== null && basedOn !== revision,
+    /** Another text came into force meanwhile. */
+    isOvertaken: found !== null && (basedOn < writtenIn || basedOn > revision),
     set: (next: string) => keep({ text: next, basedOn, base }),
     /** The draft becomes a change of the revision in force. */
     rebase: () => keep({ text, basedOn: revision, base: inForce }),

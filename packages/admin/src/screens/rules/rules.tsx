@@ -14,6 +14,7 @@ import { useIsNarrow } from '../../parts/virtual-rows.tsx';
 import { exampleRules, giveUpSlot, type RulesInForce } from '../../words/rules.ts';
 import { askToApply, type Notice } from './apply.ts';
 import { BarList } from './bars.tsx';
+import { DirectoryGroups } from './directory-groups.tsx';
 import { DraftPart } from './draft-part.tsx';
 import { goToLine } from './editor.tsx';
 import { RulesHistory } from './history.tsx';
@@ -94,6 +95,7 @@ function RulesOf({ data, licenses, onChange }: RulesOfProps) {
       ) : (
         <>
           <InForce rules={data.rules} licenses={licenses} />
+          <DirectoryGroups groups={data.directory_groups} />
           <div class={canEdit ? 'columns rules-columns' : ''}>
             <div>
               <DraftPart {...{ data, draft, checked, error, canEdit }} onOpen={() => setOpening(true)} />

@@ -31,6 +31,13 @@ export const RULES_COMMANDS: readonly Command[] = [
     show: showApplied,
   }),
   defineCommand({
+    words: 'rules members',
+    arguments: ['GROUP'],
+    about: 'list who is in a group of the rules, by what the directory told',
+    ask: (client, [group = '']) => client.get('/api/admin/rules/members', { group }),
+    show: ({ members }) => members.join('\n'),
+  }),
+  defineCommand({
     words: 'rules history',
     arguments: ['[REVISION]'],
     about: 'list the revisions of the rules, or show what changed with one of them',
@@ -70,9 +77,24 @@ function showRules(answer: GetAnswer<'/api/admin/rules'>): string {
     rule.is_active ? '' : 'not now',
   ]);
   const table = formatTable(['line', 'product', 'rule', 'in use', 'kept free', ''], rows);
-  return [formatFacts(facts), rows.length === 0 ? '' : table, showWarnings(warnings), text.trimEnd()]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  const parts = [
+    formatFacts(facts),
+    rows.length === 0 ? '' : table,
+    showGroups(answer),
+    showWarnings(warnings),
+  ];
+  return [...parts, text.trimEnd()].filter((part) => part !== '').join('\n\n');
+}
+
+function showGroups({ directory_groups: groups }: GetAnswer<'/api/admin/rules'>): string {
+  if (groups.length === 0) return '';
+  const rows = groups.map(({ group, members, answered_at: at, problem }) => [
+    group,
+    members,
+    at,
+    problem ?? '',
+  ]);
+  return formatTable(['group', 'members', 'told by the directory', ''], rows);
 }
 
 type Remarks = GetAnswer<'/api/admin/rules'>['warnings'];

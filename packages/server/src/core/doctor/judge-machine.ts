@@ -1,6 +1,8 @@
+import { quote } from '@berth/protocol/quote';
 import { CLOCK_TOLERANCE_MS, type ClockJump } from '../clock/clock.ts';
 import type { ClockJumped } from '../nouns/audit-event.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS, say } from '../nouns/instant.ts';
+import type { ListedGroup } from '../rules/directory-groups.ts';
 import { complain, orWell, splitAdvice, type Verdict, warn } from './finding.ts';
 
 interface DiskFacts {
@@ -81,13 +83,30 @@ export function judgeFiles(files: readonly FileFacts[]): readonly Verdict[] {
   );
 }
 
-/** `problem`: why the rules file is not valid. */
-export function judgeRules(problem: string | null): readonly Verdict[] {
+/** `problem`: why the rules file is not valid. `groups`: those whose members the directory tells. */
+export function judgeRules(
+  problem: string | null,
+  groups: readonly ListedGroup[],
+  now: Instant,
+): readonly Verdict[] {
   const advice =
     'Correct it, and check it with "berth rules check". Until then a running server keeps the rules it ' +
     'had, and a stopped one may not start.';
   const found = problem === null ? null : complain(problem, advice);
-  return orWell([found], 'The rules file is valid, or there is none');
+  return orWell(
+    [found, ...groups.map((one) => judgeGroup(one, now))],
+    'The rules file is valid, or there is none',
+  );
+}
+
+function judgeGroup({ group, dn, answeredAt, problem }: ListedGroup, now: Instant): Verdict | null {
+  if (problem === null) return null;
+  const age = sayLength(Math.max(0, now - answeredAt));
+  const why = `the directory does not tell who is in ${quote(dn)}. ${problem}`;
+  return warn(
+    `The members of "${group}" are ${age} old: ${why}`,
+    'Check auth.ldap and the name of the group. The rules go on with the members that it last told.',
+  );
 }
 
 interface ClockFacts {

@@ -69,6 +69,7 @@ const GOOD_NEWS: ReadonlySet<string> = new Set<AuditEvent['kind']>([
   'certificate_right',
   'license_has_room',
   'consumption_has_room',
+  'groups_up_to_date',
 ]);
 
 function severityOf(bad: readonly Topic[]): Message['severity'] {
@@ -193,7 +194,15 @@ const SENTENCES: Sentences = {
     `${what} can be consumed again: ${sayCount(total)} of ${sayCount(max)} are used up`,
   backup_failed: ({ reason }) => `The backup failed: ${reason.replace(/\.$/, '')}`,
   backup_overdue: ({ dueAt }, _, say) => `The backup that was due ${say(dueAt)} was not made`,
+  groups_outdated: ({ groups, answeredAt, reason }, _, say) =>
+    `The directory has not told who is in ${sayGroups(groups)} since ${say(answeredAt)}: ` +
+    reason.replace(/\.$/, ''),
+  groups_up_to_date: () => 'The directory tells again who is in the groups of the rules',
 };
+
+function sayGroups([first, ...others]: readonly string[]): string {
+  return others.length === 0 ? `${first}` : `${first} and ${sayCount(others.length)} more`;
+}
 
 function sayEvent(subject: Subject, context: Context): string {
   const { zone } = context;

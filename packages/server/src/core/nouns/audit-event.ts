@@ -157,6 +157,15 @@ export type SystemEvent = Readonly<
   /** How many of each kind are denied from now on. */
   /** `diff`: changed lines, each after "+" or "-". */
   | { kind: 'rules_changed'; revision: number; diff: readonly string[]; by: Actor }
+  /** The directory has other members of a group of the rules. */
+  | {
+      kind: 'group_changed';
+      revision: number;
+      group: string;
+      joined: readonly string[];
+      left: readonly string[];
+      by: Actor;
+    }
   | { kind: 'bar_added'; barred: BarKind; pattern: string; note: string | null; by: Actor }
   | { kind: 'bar_removed'; barred: BarKind; pattern: string; by: Actor }
   | NoticeEvent
@@ -229,6 +238,9 @@ export type NoticeEvent = Readonly<
   | { kind: 'backup_failed'; reason: string }
   /** A whole period went by without the scheduled backup; recorded once until one succeeds. */
   | { kind: 'backup_overdue'; dueAt: Instant }
+  /** The directory has not told who is in these groups since `answeredAt`; recorded once until it does. */
+  | { kind: 'groups_outdated'; groups: readonly string[]; answeredAt: Instant; reason: string }
+  | { kind: 'groups_up_to_date' }
 >;
 
 export type CloudKeyName = 'api_key' | 'shared_key';

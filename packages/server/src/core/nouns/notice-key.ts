@@ -15,6 +15,7 @@ export interface NoticeKey {
     | 'backup_made'
     | 'backup_failed'
     | 'backup_overdue'
+    | 'groups_outdated'
     | 'sign_in_used';
   /** Empty if there is only one such thing. */
   readonly subject: string;

@@ -13,6 +13,7 @@ export const TOPICS = {
   license_nearly_full: ['license_nearly_full', 'license_has_room'],
   consumption_nearly_used_up: ['consumption_nearly_used_up', 'consumption_has_room'],
   backup_failed: ['backup_failed', 'backup_overdue'],
+  groups_outdated: ['groups_outdated', 'groups_up_to_date'],
 } as const satisfies Record<string, readonly AuditEvent['kind'][]>;
 
 export type Topic = keyof typeof TOPICS;

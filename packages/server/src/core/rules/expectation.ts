@@ -4,13 +4,15 @@ import { findAccessRule } from './admit.ts';
 import { findSlotRules } from './find-rules.ts';
 import { containersOf } from './groups.ts';
 import { countAs, type HeldSlots, keyOf, refuseByLimit, refuseByReservation } from './judge-slot.ts';
-import type { PlaceKind, RuleSet, SlotRules, Times } from './rule-set.ts';
+import type { Group, PlaceKind, RuleSet, SlotRules, Times } from './rule-set.ts';
 
 /** An example in the text of the rules: a request, what is held when it comes, and the answer. */
 export interface Expectation {
   readonly user: string;
   readonly hostname: string | null;
   readonly address: string | null;
+  /** Groups that the user is in besides: the text does not say who is in the directory. */
+  readonly groups: readonly string[];
   readonly product: string;
   readonly feature: string | null;
   /** Slots that are held by members of groups. */
@@ -62,7 +64,8 @@ function describe({ answer, rule }: Judged): string {
 /** In the order in which decisions look. */
 function judge(given: RuleSet, expected: Expectation): Judged {
   const { product, feature, free, at } = expected;
-  const rules = at === null ? { ...given, times: mapValues(given.times, () => ALWAYS) } : given;
+  const joined = expected.groups.length === 0 ? given : join(given, expected);
+  const rules = at === null ? { ...joined, times: mapValues(joined.times, () => ALWAYS) } : joined;
   const asking = { ...expected, claimedAddress: expected.address };
   const kept = findAccessRule(rules, asking, product, feature);
   if (kept !== null) return { answer: 'refused', rule: kept };
@@ -78,6 +81,12 @@ function judge(given: RuleSet, expected: Expectation): Judged {
   const reserved = refuseByReservation(rules, own, supply, held, as, now);
   if (reserved !== null) return { answer: 'refused', rule: { kind: 'reserve', text: ruleOf(reserved) } };
   return { answer: 'served', rule: null };
+}
+
+function join(rules: RuleSet, { user, groups }: Expectation): RuleSet {
+  const directory = { dn: '', members: [user] };
+  const joined = groups.map((name) => [name, { ...(rules.groups[name] as Group), directory }]);
+  return { ...rules, groups: { ...rules.groups, ...Object.fromEntries(joined) } };
 }
 
 function ruleOf({ details }: Refused): string {

@@ -55,6 +55,9 @@ export function explainGroups(rules: RuleSet, person: Person): readonly Membersh
       const entry = group[list].find((one) => isMatch(list, one, person));
       if (entry !== undefined && !found.has(name)) found.set(name, `${list}: ${entry}`);
     }
+    const { dn, members = [] } = group.directory ?? {};
+    const isMember = members.some((one) => foldWord(one) === foldWord(person.user));
+    if (isMember && !found.has(name)) found.set(name, `directory: ${dn}`);
   }
   // Members of a group are members of those that contain it: each is looked at once, as they are found.
   for (const inner of found.keys()) {

@@ -39,10 +39,13 @@ function indexGroups(rules: RuleSet): GroupIndex {
   if (known !== undefined) return known;
   const containers = containersOf(rules);
   const all = Object.entries(rules.groups).map(([name, group]) => {
-    return { names: indexNames(group), groups: containers.get(name) as readonly string[] };
+    const members = group.directory?.members.map(foldWord) ?? [];
+    return { names: indexNames(group), members, groups: containers.get(name) as readonly string[] };
   });
   const index: GroupIndex = {
-    users: byName(all.map(({ names, groups }) => ({ exact: names.users.exact, groups }))),
+    users: byName(
+      all.map(({ names, members, groups }) => ({ exact: [...names.users.exact, ...members], groups })),
+    ),
     hosts: byName(all.map(({ names, groups }) => ({ exact: names.hosts.exact, groups }))),
     starred: all.filter(({ names: { users, hosts } }) => users.patterns.length + hosts.patterns.length > 0),
     ranged: all.filter(({ names }) => names.ranges.length > 0),
@@ -53,7 +56,7 @@ function indexGroups(rules: RuleSet): GroupIndex {
 }
 
 function byName(
-  all: readonly { readonly exact: ReadonlySet<string>; readonly groups: readonly string[] }[],
+  all: readonly { readonly exact: Iterable<string>; readonly groups: readonly string[] }[],
 ): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const { exact, groups } of all) {

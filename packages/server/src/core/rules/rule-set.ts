@@ -23,6 +23,15 @@ export const NAME_LISTS = ['users', 'hosts', 'addresses'] as const;
 export interface Group extends NameLists {
   /** Groups whose members are members of this one, too. */
   readonly groups: readonly string[];
+  readonly directory?: DirectoryGroup;
+}
+
+/** A group in the directory of the company. */
+interface DirectoryGroup {
+  /** Its whole name there, as written. */
+  readonly dn: string;
+  /** The names of its members, as it last answered. They are no patterns. */
+  readonly members: readonly string[];
 }
 
 export interface Denied extends NameLists {

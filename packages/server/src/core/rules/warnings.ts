@@ -146,9 +146,9 @@ function findKeptOut(rules: RuleSet, group: string, scopes: readonly SlotRules[]
 
 /** Why a group that lists all its users by name has too few for its reservation; `null`: it has enough. */
 function findTooFew(rules: RuleSet, { for: group, slots }: Reservation): string | null {
-  const { users = [], hosts = [], addresses = [], groups = [] } = rules.groups[group] ?? {};
+  const { users = [], hosts = [], addresses = [], groups = [], directory } = rules.groups[group] ?? {};
   const isOpen = [...hosts, ...addresses, ...groups].length > 0 || users.some((user) => user.includes('*'));
-  if (isOpen || users.length === 0 || slots <= users.length) return null;
+  if (isOpen || directory !== undefined || users.length === 0 || slots <= users.length) return null;
   const members = users.length === 1 ? 'one user' : `${users.length} users`;
   return `${group} has only ${members}, and a user holds at most one slot of a license.`;
 }
@@ -164,7 +164,12 @@ function listTypical(rules: RuleSet, group: string): readonly ReadonlySet<string
     ...hosts.map((hostname) => ({ ...nobody, hostname })),
     ...addresses.map((range) => ({ ...nobody, address: range.split('/', 1)[0] as string })),
   ]);
-  return people.slice(0, MAX_TYPICAL).map((person) => listGroups(rules, person));
+  // Who is in the directory is not known when a text is checked.
+  const listed = inside.filter(([, { directory }]) => directory !== undefined);
+  return [
+    ...listed.map(([name]) => new Set(containersOf(rules).get(name))),
+    ...people.slice(0, MAX_TYPICAL).map((person) => listGroups(rules, person)),
+  ];
 }
 
 /** Each is compared with every group. */

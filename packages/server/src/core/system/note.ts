@@ -55,7 +55,8 @@ export function isCertificateEnding(validUntil: Instant, now: Instant, days: num
  * Every notice is recorded once, however often and by however many servers the fact is noticed: the end of a
  * license, token or certificate once for each end date; an outage, a full disk, a used-up license or a
  * doubtful certificate once until it is over; that a cloud binds its answers once until an administrator
- * releases it; and that backups fail once until one succeeds.
+ * releases it; that backups fail once until one succeeds;
+ * and that members of groups are old once until none are.
  */
 export const note = {
   ...ON_SERVER,
@@ -85,12 +86,14 @@ export const note = {
       case 'consumption_nearly_used_up':
       case 'backup_failed':
       case 'backup_overdue':
+      case 'groups_outdated':
       case 'cloud_held_to_nonces':
         return notedValue === null ? record({ kind: 'put_notice', key, value: now }, notice) : unchanged();
       case 'disk_space_recovered':
       case 'certificate_right':
       case 'license_has_room':
       case 'consumption_has_room':
+      case 'groups_up_to_date':
       case 'cloud_released_from_nonces':
         return notedValue === null ? unchanged() : record({ kind: 'remove_notice', key }, notice);
       case 'backup_made':
@@ -130,6 +133,9 @@ function noticeKeyOf({ notice }: Note): NoticeKey {
       return BACKUP_FAILED;
     case 'backup_overdue':
       return BACKUP_OVERDUE;
+    case 'groups_outdated':
+    case 'groups_up_to_date':
+      return { kind: 'groups_outdated', subject: '' };
     default:
       return { kind: 'cloud_unreachable', subject: '' };
   }

@@ -1,29 +1,96 @@
 import { diffLines } from '@berth/protocol/diff-lines';
 import { unchanged } from '../decision.ts';
 import { nameOf } from '../nouns/actor.ts';
+import type { SystemEventOf } from '../nouns/audit-event.ts';
 import { findSameBar, MAX_BARS } from '../nouns/bar.ts';
 import { refuse } from '../outcome.ts';
-import type { AddBar, RemoveBar, SampleReservations, SetRules } from '../system-command.ts';
+import { listDirectoryGroups, listMemberChanges, membersOf, withMembers } from '../rules/directory-groups.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
+import type { AddBar, RefreshGroups, RemoveBar, SampleReservations, SetRules } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
 /** `count` of the outcome is the new revision; 0: the text was in force already. */
 export const setRules = {
   ...ON_SERVER,
-  needs: () => ({ rulesText: true }) as const,
+  needs: () => ({ written: true }) as const,
 
-  decide({ text, rules, basedOn, by }, facts: Pick<SystemFacts, 'rules' | 'rulesText'>) {
-    const { revision: before } = facts.rules;
-    if (text === facts.rulesText) return unchanged();
-    if (basedOn !== undefined && basedOn !== before) return unchanged(refuseChanged(basedOn, before));
+  decide({ text, rules: given, basedOn, by }, { rules, written }: WrittenFacts, now) {
+    const { set, revision: before } = rules;
+    const { text: earlier, writtenIn, ages: known } = written ?? NEVER_WRITTEN;
+    if (text === written?.text) return unchanged();
+    if (basedOn !== undefined && (basedOn < writtenIn || basedOn > before)) {
+      return unchanged(refuseChanged(basedOn, before));
+    }
     const revision = before + 1;
-    const diff = cutDiff(diffLines(facts.rulesText ?? '', text));
+    // Those in force may have been refreshed since the directory was asked.
+    const filled = withMembers(given, membersOf(set));
+    const ages = listDirectoryGroups(filled).map(
+      (dn) => known.find((one) => one.dn === dn) ?? { dn, answeredAt: now, problem: null },
+    );
+    const diff = cutDiff(diffLines(earlier, text));
     return {
       outcome: { kind: 'done', count: revision },
-      changes: [{ kind: 'put_rules', rules, revision, text, by: nameOf(by) }],
-      events: [{ kind: 'rules_changed', revision, diff, by }],
+      changes: [
+        { kind: 'put_rules', rules: filled, revision, text, writtenIn: revision, ages, by: nameOf(by) },
+      ],
+      events: [{ kind: 'rules_changed', revision, diff, by }, ...describeMembers(set, filled, revision)],
     };
   },
 } satisfies SystemModule<SetRules>;
+
+type WrittenFacts = Pick<SystemFacts, 'rules' | 'written'>;
+
+const NEVER_WRITTEN = { text: '', writtenIn: 0, ages: [] } as const;
+
+const DIRECTORY = 'directory';
+
+function describeMembers(
+  before: RuleSet,
+  after: RuleSet,
+  revision: number,
+): readonly SystemEventOf<'group_changed'>[] {
+  const by = DIRECTORY;
+  return listMemberChanges(before, after).map((one) => ({ kind: 'group_changed', revision, ...one, by }));
+}
+
+/**
+ * Other members are another revision, so that every server decides with the same ones. What was asked for an
+ * earlier revision is dropped, and asked again soon. `count` of the outcome is the new revision; 0: none.
+ */
+export const refreshGroups = {
+  ...ON_SERVER,
+  needs: () => ({ written: true }) as const,
+
+  decide({ basedOn, answers }, { rules, written }: WrittenFacts, now) {
+    const { set, revision: before } = rules;
+    if (basedOn !== before || written === null) return unchanged();
+    const found = new Map(answers.map((one) => [one.dn, one]));
+    const ages = written.ages.map((age) => {
+      const answer = found.get(age.dn);
+      if (answer === undefined) return age;
+      if ('problem' in answer) return { ...age, problem: answer.problem };
+      return { ...age, answeredAt: now, problem: null };
+    });
+    const told = answers.flatMap((one) => ('members' in one ? [[one.dn, one.members] as const] : []));
+    const filled = withMembers(set, new Map(told));
+    const revision = before + 1;
+    const events = describeMembers(set, filled, revision);
+    if (events.length > 0) {
+      const { text, writtenIn } = written;
+      return {
+        outcome: { kind: 'done', count: revision },
+        changes: [{ kind: 'put_rules', rules: filled, revision, text, writtenIn, ages, by: DIRECTORY }],
+        events,
+      };
+    }
+    const isSame = JSON.stringify(ages) === JSON.stringify(written.ages);
+    return {
+      outcome: { kind: 'done', count: 0 },
+      changes: isSame ? [] : [{ kind: 'put_group_ages', revision: before, ages }],
+      events: [],
+    };
+  },
+} satisfies SystemModule<RefreshGroups>;
 
 function refuseChanged(basedOn: number, revision: number) {
   return refuse(

@@ -221,7 +221,7 @@ function passwordSet(outcome: Executed, oneTimePassword: string | null): Passwor
 }
 
 /** Names in the audit log for callers without an account and for the server itself. */
-const RESERVED_NAMES = new Set(['client', 'cloud', 'control', 'local', 'server']);
+const RESERVED_NAMES = new Set(['client', 'cloud', 'control', 'directory', 'local', 'server']);
 const GOOD_NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N}._@+-]{0,62}[\p{L}\p{N}])?$/u;
 
 function requireGoodName(name: string): void {

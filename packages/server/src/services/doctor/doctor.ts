@@ -19,6 +19,7 @@ import {
 } from '../../core/doctor/judge-links.ts';
 import { judgeClock, judgeDiskHealth, judgeFiles, judgeRules } from '../../core/doctor/judge-machine.ts';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
+import { listGroupsOfDirectory } from '../../core/rules/directory-groups.ts';
 import { CHECK_FILE } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { DirectoryPeople } from '../access/directory-people.ts';
@@ -116,8 +117,10 @@ function aroundServer(options: DoctorOptions, store: Store | null) {
     permissions: () => judgeFiles(describeFiles(options)),
     rules: async () => {
       const file = openRulesFile(config);
-      const rules = readRules(file, await file.read());
-      return judgeRules(rules instanceof RulesError ? rules.message : null);
+      const rules = readRules(file, await file.read(), config.auth.ldap.url !== '');
+      const inForce = await store?.read({ kind: 'find_rules' }).catch(() => null);
+      const groups = inForce && listGroupsOfDirectory(inForce.rules.set, inForce.applied?.ages ?? []);
+      return judgeRules(rules instanceof RulesError ? rules.message : null, groups ?? [], readWall());
     },
     certificate: () => judgeCertificate(describeCertificate(config), readWall(), notices.certificateDays),
     exposure: async () => {

@@ -2,6 +2,7 @@ import { indexByCode } from '../../core/nouns/feature.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../core/nouns/instant.ts';
 import { isUsable } from '../../core/nouns/license.ts';
 import { type NoticeKey, partSubject } from '../../core/nouns/notice-key.ts';
+import { isOutdated, listGroupsOfDirectory } from '../../core/rules/directory-groups.ts';
 import { isExpiring, judgeSlots, judgeUse } from '../../core/system/note.ts';
 import type { Note } from '../../core/system-command.ts';
 import type { LicenseRecord } from '../../store/query.ts';
@@ -41,6 +42,7 @@ export function createNotices(options: NoticeOptions): Notices {
         await lookAtConsumption(options, records),
         await lookAtTokens(options),
         await lookAtCloud(options),
+        await lookAtGroups(options),
       ];
       return counts.reduce((sum, count) => sum + count, 0);
     },
@@ -148,6 +150,21 @@ async function lookAtCloud({ store, cloudLink, readWall, cloudMinutes }: NoticeO
   if (readWall() < failingAt + cloudMinutes * MINUTE_MS) return 0;
   const { code, reason } = error;
   return note(store, { kind: 'cloud_unreachable', failingAt, code, reason });
+}
+
+/** Members that the directory has not told for long. */
+async function lookAtGroups({ store }: NoticeOptions): Promise<number> {
+  const { rules, applied } = await store.read({ kind: 'find_rules' });
+  const ages = applied?.ages ?? [];
+  const noted = ages.length > 0 || (await findNoted(store, 'groups_outdated')).size > 0;
+  if (!noted) return 0;
+  const { now } = await store.keepClock();
+  const old = listGroupsOfDirectory(rules.set, ages).filter((one) => isOutdated(one, now));
+  const [oldest] = old.toSorted((a, b) => a.answeredAt - b.answeredAt);
+  if (oldest === undefined) return note(store, { kind: 'groups_up_to_date' });
+  const { answeredAt, problem } = oldest;
+  const groups = old.map(({ group }) => group);
+  return note(store, { kind: 'groups_outdated', groups, answeredAt, reason: problem ?? '' });
 }
 
 /** Records a notice, unless it was recorded before; answers how many were. */

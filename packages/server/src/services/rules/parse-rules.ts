@@ -30,16 +30,17 @@ export interface RuleErrors {
 /**
  * Reads the text of the rules. Every value is text, so a user "007" or "no" needs no quotes. Nothing is
  * guessed: with one mistake the whole text is refused, because a typo would silently give slots to others.
- * `products`: those of the server, if they are known.
+ * `products`: those of the server, if they are known. `hasDirectory`: whether its settings name one.
  */
 export function parseRules(
   text: string,
   products: readonly ProductFacts[] | null = null,
+  hasDirectory = true,
 ): ParsedRules | RuleErrors {
   const refused = refuseText(text);
   if (refused !== null) return { errors: [{ line: 1, column: 1, message: refused }] };
   const tree = readYamlTree(text);
-  return 'kind' in tree ? readRules(tree, products) : { errors: tree };
+  return 'kind' in tree ? readRules(tree, products, hasDirectory) : { errors: tree };
 }
 
 /** A text whose own examples fail is not applied either. They depend on nothing but the text. */
@@ -64,10 +65,14 @@ function refuseText(text: string): string | null {
   return `The text has more than ${LIMITS.rulesBytes} bytes. Use patterns and ranges.`;
 }
 
-function readRules(tree: YamlTree, products: readonly ProductFacts[] | null): ParsedRules | RuleErrors {
+function readRules(
+  tree: YamlTree,
+  products: readonly ProductFacts[] | null,
+  hasDirectory: boolean,
+): ParsedRules | RuleErrors {
   const errors: Mistake[] = [];
   const sections = new Cursor(tree, errors).fields(['groups', 'times', 'deny', 'products', 'expect']);
-  const groups = readGroups(sections.groups);
+  const groups = readGroups(sections.groups, hasDirectory);
   const times = readTimes(sections.times);
   const known: Known = { groups: new Set(Object.keys(groups)), times: Object.keys(times) };
   const rules: RuleSet = {

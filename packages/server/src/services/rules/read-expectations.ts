@@ -2,6 +2,7 @@ import { suggest } from '@berth/protocol/suggest';
 import { type Instant, instant } from '../../core/nouns/instant.ts';
 import { type Expectation, REFUSING_RULES } from '../../core/rules/expectation.ts';
 import type { Cursor } from './cursor.ts';
+import { readGroupNames } from './read-groups.ts';
 import type { Known } from './read-products.ts';
 import { refuseEntry } from './refuse-entry.ts';
 import type { Place } from './yaml-tree.ts';
@@ -18,6 +19,7 @@ const FIELDS = [
   'user',
   'host',
   'address',
+  'groups',
   'product',
   'feature',
   'held',
@@ -47,6 +49,7 @@ function readExpectation(item: Cursor, { groups }: Known): PlacedExpectation {
     user: fields.user?.text() ?? '',
     hostname: fields.host?.text() ?? null,
     address: readAddress(fields.address),
+    groups: readGroupNames(fields.groups, groups),
     product: fields.product?.text() ?? '',
     feature: fields.feature?.text() ?? null,
     held: readHeld(fields.held, groups),

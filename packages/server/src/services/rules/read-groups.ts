@@ -21,7 +21,15 @@ const KIND_OF: Readonly<Record<(typeof NAME_LISTS)[number], BarKind>> = {
   addresses: 'address',
 };
 
-export function readGroups(section: Cursor | undefined): Readonly<Record<string, Group>> {
+/** The directory is asked about each of them, again and again. */
+const MAX_DIRECTORY_GROUPS = 100;
+const MAX_DN_LENGTH = 1000;
+
+/** `hasDirectory`: whether the settings name one. */
+export function readGroups(
+  section: Cursor | undefined,
+  hasDirectory: boolean,
+): Readonly<Record<string, Group>> {
   const entries = section?.entries() ?? [];
   if (entries.length > MAX_GROUPS)
     section?.fail(`has ${entries.length} groups; at most ${MAX_GROUPS} are allowed.`);
@@ -34,7 +42,12 @@ export function readGroups(section: Cursor | undefined): Readonly<Record<string,
       );
     }
   }
-  const groups = Object.fromEntries(entries.map(([name, group]) => [name, readNames(group, names)]));
+  const groups = Object.fromEntries(
+    entries.map(([name, group]) => [name, readGroup(group, names, hasDirectory)]),
+  );
+  const listed = Object.values(groups).filter(({ directory }) => directory !== undefined).length;
+  if (listed > MAX_DIRECTORY_GROUPS)
+    section?.fail(`has ${listed} groups of the directory; at most ${MAX_DIRECTORY_GROUPS} are allowed.`);
   const contained = Object.values(groups).reduce((sum, group) => sum + group.groups.length, 0);
   if (contained > MAX_CONTAINED)
     section?.fail(`has ${contained} groups within groups; at most ${MAX_CONTAINED} are allowed.`);
@@ -46,10 +59,30 @@ export function readGroups(section: Cursor | undefined): Readonly<Record<string,
   return groups;
 }
 
-/** Lists of users, hosts, addresses and groups: a group, or those whom `deny` refuses. */
+/** Its members in the directory are not in the text. */
+function readGroup(section: Cursor, groups: ReadonlySet<string>, hasDirectory: boolean): Group {
+  const fields = section.fields([...NAME_LISTS, 'groups', 'directory']);
+  const lists = readLists(fields, groups);
+  if (fields.directory === undefined) return lists;
+  const dn = fields.directory.text();
+  if (dn === null) return lists;
+  if (dn.length > MAX_DN_LENGTH || !/^[^=,\p{Cc}]+=[^\p{Cc}]+$/u.test(dn)) {
+    fields.directory.fail('must be the whole name of a group: "cn=cad,ou=groups,dc=example,dc=com".');
+  } else if (!hasDirectory) {
+    fields.directory.fail('needs a directory, and this server has none. Set "auth.ldap.url".');
+  }
+  return { ...lists, directory: { dn, members: [] } };
+}
+
+/** Lists of users, hosts, addresses and groups. */
 export function readNames(section: Cursor | undefined, groups: ReadonlySet<string>): Denied {
   if (section === undefined) return NO_NAMES;
-  const fields = section.fields([...NAME_LISTS, 'groups']);
+  return readLists(section.fields([...NAME_LISTS, 'groups']), groups);
+}
+
+type ListFields = Partial<Record<(typeof NAME_LISTS)[number] | 'groups', Cursor>>;
+
+function readLists(fields: ListFields, groups: ReadonlySet<string>): Denied {
   const lists = NAME_LISTS.map((list) => [list, readList(fields[list], KIND_OF[list])]);
   return { ...(Object.fromEntries(lists) as Group), groups: readGroupNames(fields.groups, groups) };
 }

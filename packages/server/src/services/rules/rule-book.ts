@@ -1,13 +1,16 @@
 import { diffLines } from '@berth/protocol/diff-lines';
+import { quote } from '@berth/protocol/quote';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { WHOLE_LICENSE } from '../../core/nouns/consumption.ts';
+import { type ListedGroup, listGroupsOfDirectory } from '../../core/rules/directory-groups.ts';
 import type { ProductFacts } from '../../core/rules/warnings.ts';
 import type { RulesRecord, RulesRevision } from '../../store/rules-record.ts';
 import type { Store } from '../../store/store.ts';
 import { executeOnEachLicense } from '../lending/each-license.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
+import type { DirectoryGroups } from './directory-groups.ts';
 import { listReservations, listUnfilled, listUsed, type UsedRule } from './in-force.ts';
 import { type ParsedRules, parseRules, type RuleErrors, refuseFailed } from './parse-rules.ts';
 import { RulesError, type RulesFile, readRules } from './rules-file.ts';
@@ -27,6 +30,7 @@ interface RulesDescription extends RulesRecord {
   readonly fileError: string | null;
   readonly warnings: ParsedRules['warnings'];
   readonly inForce: readonly UsedRule[];
+  readonly groups: readonly ListedGroup[];
 }
 
 /** A revision beside the one before it. */
@@ -64,12 +68,16 @@ export interface RuleBook {
   /** The latest first. */
   listRevisions(): Promise<readonly ComparedRevision[]>;
   findRevision(revision: number): Promise<ComparedRevision>;
+  /** Those whom the directory has told. */
+  listMembers(group: string): Promise<readonly string[]>;
+  /** Asks the directory who is in the groups of the rules. Called every minute. */
+  refreshGroups: DirectoryGroups['refresh'];
   /** Remembers how much of what is reserved is kept free. Called every minute. */
   sampleReservations(): Promise<void>;
 }
 
 /** The revisions in the store. */
-function openRevisions(store: Store, file: RulesFile) {
+function openRevisions(store: Store, file: RulesFile, groups: DirectoryGroups) {
   async function put(
     { text, rules }: Pick<ParsedRules, 'rules'> & { readonly text: string },
     basedOn: number | undefined,
@@ -102,10 +110,11 @@ function openRevisions(store: Store, file: RulesFile) {
     if (content.kind !== 'absent' || file.isNamed) throw refuseInFile(file.path);
     const parsed = refuseFailed(await check(text));
     if ('errors' in parsed) throw refuseErrors(parsed);
-    return { ...(await put({ text, rules: parsed.rules }, basedOn, by)), warnings: parsed.warnings };
+    const rules = await groups.fill(parsed.rules);
+    return { ...(await put({ text, rules }, basedOn, by)), warnings: parsed.warnings };
   }
 
-  const check = async (text: string) => parseRules(text, await listProducts(store));
+  const check = async (text: string) => parseRules(text, await listProducts(store), groups.hasDirectory);
 
   async function listRevisions(): Promise<readonly ComparedRevision[]> {
     const revisions = await store.read({ kind: 'list_rules_revisions' });
@@ -125,28 +134,73 @@ function openRevisions(store: Store, file: RulesFile) {
   return { findRules, put, countHeld, check, apply, listRevisions, findRevision };
 }
 
-export function createRuleBook(store: Store, file: RulesFile): RuleBook {
-  const { findRules, put, countHeld, ...revisions } = openRevisions(store, file);
+/** The file, as far as it was applied. */
+function followFile(file: RulesFile, groups: DirectoryGroups, { findRules, put }: Revisions) {
+  /** Why the directory kept it from being applied: it is tried again when the directory is asked again. */
+  let untaken: string | null = null;
   /** Read, but not stored yet: the disk may fail. */
   let found: Content | null = null;
+  /** What was reported before, so that the same version is not reported again. */
+  let logged: string | null = null;
+  const findError = rememberLast((content: Content) => {
+    const written = readRules(file, content, groups.hasDirectory);
+    return { isThere: written !== null, error: written instanceof RulesError ? written.message : null };
+  });
+
+  async function take(content: Content): Promise<RulesNotice> {
+    untaken = null;
+    const written = readRules(file, content, groups.hasDirectory);
+    if (written === null) return { kind: 'unchanged' };
+    if (written instanceof RulesError) return { kind: 'refused', reason: written.message };
+    const { text } = written;
+    if (text === (await findRules()).applied?.text) return { kind: 'unchanged' };
+    try {
+      const rules = await groups.fill(written.rules);
+      const { revision, isNew } = await put({ text, rules }, undefined, 'server');
+      return isNew ? { kind: 'taken', revision } : { kind: 'unchanged' };
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      untaken = error.message;
+      return { kind: 'refused', reason: untaken };
+    }
+  }
+
+  return {
+    async begin(): Promise<RulesNotice> {
+      const notice = await take(await file.read());
+      if (notice.kind === 'refused') logged = notice.reason;
+      return notice;
+    },
+    async refresh(): Promise<RulesNotice | null> {
+      found = (await file.look()) ?? found;
+      if (found === null) return null;
+      const notice = await take(found);
+      found = null;
+      const isLogged = notice.kind === 'refused' && notice.reason === logged;
+      logged = untaken;
+      return isLogged ? null : notice;
+    },
+    awaitsDirectory: () => untaken !== null,
+    tryAgain() {
+      if (untaken !== null) file.forget();
+    },
+    async describe() {
+      const { isThere, error } = findError(await file.read());
+      return { file: isThere ? file.path : null, fileError: error ?? untaken };
+    },
+  };
+}
+
+type Revisions = ReturnType<typeof openRevisions>;
+
+export function createRuleBook(store: Store, file: RulesFile, groups: DirectoryGroups): RuleBook {
+  const opened = openRevisions(store, file, groups);
+  const { findRules, put: _, countHeld, ...revisions } = opened;
+  const followed = followFile(file, groups, opened);
   const findWarnings = rememberLast((text: string, products: readonly ProductFacts[]) => {
     const parsed = parseRules(text, products);
     return 'errors' in parsed ? [] : parsed.warnings;
   });
-  const findFileError = rememberLast((content: Content) => {
-    const written = readRules(file, content);
-    return { isThere: written !== null, error: written instanceof RulesError ? written.message : null };
-  });
-  /** What was reported at the start, so that the same version is not reported again. */
-  let loggedAtStart: string | null = null;
-
-  async function take(content: Content): Promise<RulesNotice> {
-    const written = readRules(file, content);
-    if (written === null) return { kind: 'unchanged' };
-    if (written instanceof RulesError) return { kind: 'refused', reason: written.message };
-    const { revision, isNew } = await put(written, undefined, 'server');
-    return isNew ? { kind: 'taken', revision } : { kind: 'unchanged' };
-  }
 
   return {
     bars: createBars(store),
@@ -156,21 +210,26 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
     },
     async begin() {
       if (!store.isLeader()) return { kind: 'unchanged' };
-      const notice = await take(await file.read());
+      const notice = await followed.begin();
       if (Object.keys((await findRules()).rules.set.products).length > 0) await countHeld();
-      if (notice.kind !== 'refused') return notice;
-      loggedAtStart = notice.reason;
-      if ((await findRules()).applied !== null) return notice;
-      throw new RulesError(`${notice.reason} Correct the file: without it, the server would bar nobody.`);
+      if (notice.kind !== 'refused' || (await findRules()).applied !== null) return notice;
+      const advice = followed.awaitsDirectory()
+        ? 'Start the server again when the directory tells, or correct the file'
+        : 'Correct the file';
+      throw new RulesError(`${notice.reason} ${advice}: without it, the server would bar nobody.`);
     },
-    async refresh() {
-      found = (await file.look()) ?? found;
-      if (found === null) return null;
-      const notice = await take(found);
-      found = null;
-      const isLogged = notice.kind === 'refused' && notice.reason === loggedAtStart;
-      loggedAtStart = null;
-      return isLogged ? null : notice;
+    refresh: followed.refresh,
+    async listMembers(group) {
+      const { directory } = (await findRules()).rules.set.groups[group] ?? {};
+      if (directory !== undefined) return directory.members;
+      const message = `The rules in force have no group ${quote(group)} with a "directory".`;
+      throw new RequestError('group_not_found', message);
+    },
+    async refreshGroups() {
+      followed.tryAgain();
+      const refreshed = await groups.refresh();
+      if (refreshed.revision > 0) await countHeld();
+      return refreshed;
     },
     async sampleReservations() {
       const samples = await listReservations(store, (await findRules()).rules);
@@ -180,13 +239,12 @@ export function createRuleBook(store: Store, file: RulesFile): RuleBook {
       file.forget();
     },
     async describe() {
-      const [record, content] = await Promise.all([findRules(), file.read()]);
-      const { isThere, error } = findFileError(content);
+      const [record, ofFile] = await Promise.all([findRules(), followed.describe()]);
       const { applied } = record;
       return {
         ...record,
-        file: isThere ? file.path : null,
-        fileError: error,
+        ...ofFile,
+        groups: listGroupsOfDirectory(record.rules.set, applied?.ages ?? []),
         warnings: applied === null ? [] : findWarnings(applied.text, await listProducts(store)),
         inForce: await listUsed(store, record.rules),
       };

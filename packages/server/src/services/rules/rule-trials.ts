@@ -5,16 +5,24 @@ import { explainGroups, explainRefusal, NO_RULE } from '../../core/rules/explain
 import { listBarring } from '../../core/rules/rules.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { createRoom } from '../lending/room.ts';
+import type { DirectoryGroups } from './directory-groups.ts';
 import { parseRules } from './parse-rules.ts';
 import { refuseErrors } from './rule-book.ts';
 import { tryRules } from './try-rules.ts';
 
 /** What rules would have done, and what those in force would do now. */
 export interface RuleTrials {
-  /** `signal`: the client has disconnected. */
-  try(text: string, since: string | undefined, signal: AbortSignal): ReturnType<typeof tryRules>;
+  try(text: string, options: TrialOptions): ReturnType<typeof tryRules>;
   /** What somebody would be answered now, and which rule decides. */
   explain(who: Inquiry): Promise<Explanation>;
+}
+
+interface TrialOptions {
+  readonly since: string | undefined;
+  /** The client has disconnected. */
+  readonly signal: AbortSignal;
+  /** Whether the caller may ask the directory about groups that the rules in force do not name. */
+  readonly mayAsk: boolean;
 }
 
 interface Inquiry {
@@ -37,19 +45,19 @@ interface Explanation extends ReturnType<typeof explainRefusal> {
 const MAX_TRIALS = 2;
 const RETRY_AFTER_SECONDS = 10;
 
-export function createRuleTrials(store: Store): RuleTrials {
+export function createRuleTrials(store: Store, groups: DirectoryGroups): RuleTrials {
   const room = createRoom(
     MAX_TRIALS,
     `${MAX_TRIALS} callers are trying rules already. Try again when one of them has finished.`,
     RETRY_AFTER_SECONDS,
   );
   return {
-    async try(text, since, signal) {
-      const parsed = parseRules(text);
+    async try(text, { since, signal, mayAsk }) {
+      const parsed = parseRules(text, null, groups.hasDirectory);
       if ('errors' in parsed) throw refuseErrors(parsed);
       const leave = room.enter();
       try {
-        return await tryRules(store, { rules: parsed.rules, since, signal });
+        return await tryRules(store, { rules: await groups.fill(parsed.rules, mayAsk), since, signal });
       } finally {
         leave();
       }

@@ -36,8 +36,12 @@ interface WrittenRules extends ParsedRules {
 }
 
 /** The rules in the file, or why it cannot be applied; `null`: there is none. */
-export function readRules(file: RulesFile, content: Content): WrittenRules | RulesError | null {
-  return readText(file, content, refuseFailed);
+export function readRules(
+  file: RulesFile,
+  content: Content,
+  hasDirectory: boolean,
+): WrittenRules | RulesError | null {
+  return readText(file, content, refuseFailed, hasDirectory);
 }
 
 /** The same, whether or not its examples hold. */
@@ -53,6 +57,7 @@ function readText(
   { path, isNamed }: RulesFile,
   content: Content,
   prove: typeof refuseFailed,
+  hasDirectory = true,
 ): WrittenRules | RulesError | null {
   if (content.kind === 'absent' && !isNamed) return null;
   const invalid = (reason: string, mistakes?: readonly Mistake[]) =>
@@ -60,7 +65,7 @@ function readText(
   if (content.kind === 'absent') return invalid('it does not exist.');
   if (content.kind === 'unreadable') return invalid(`it cannot be read (${content.reason}).`);
   const { text } = content;
-  const parsed = prove(parseRules(text));
+  const parsed = prove(parseRules(text, null, hasDirectory));
   return 'errors' in parsed ? invalid(describeMistakes(parsed.errors), parsed.errors) : { ...parsed, text };
 }
 

@@ -221,9 +221,11 @@ const QUERIES = {
     ),
   list_rules_revisions: () =>
     prepareQuery(
-      'SELECT * FROM rules_revision ORDER BY revision DESC',
+      // Not the rules as JSON: those of a hundred revisions, with all members of groups, are long.
+      `SELECT revision, text, written_in, group_ages, applied_by, applied_at
+        FROM rules_revision ORDER BY revision DESC`,
       {},
-      (rows: readonly RowOf<'rules_revision'>[]) => rows.map(revisionFromRow),
+      (rows: readonly Omit<RowOf<'rules_revision'>, 'rules'>[]) => rows.map(revisionFromRow),
     ),
   list_bars: () => prepareQuery(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
   list_settings: () =>

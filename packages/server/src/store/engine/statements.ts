@@ -185,7 +185,12 @@ export const STATEMENTS = {
 
   ...writesTo('rules_revision', {
     clampRules: 'UPDATE rules_revision SET applied_at = :now WHERE applied_at > :now',
-    removeOldRules: 'DELETE FROM rules_revision WHERE revision <= ?',
+    putGroupAges: 'UPDATE rules_revision SET group_ages = ? WHERE revision = ?',
+    // Of the revisions with the same text, the first and the last are kept: a directory may change often.
+    removeReplacedRules: `DELETE FROM rules_revision
+      WHERE written_in = :writtenIn AND revision > written_in AND revision < :revision`,
+    removeOldRules: `DELETE FROM rules_revision WHERE revision IN
+        (SELECT revision FROM rules_revision ORDER BY revision DESC ${ALL_AFTER} ?)`,
   }),
 
   ...writesTo('history_reservation', {

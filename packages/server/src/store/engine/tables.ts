@@ -220,7 +220,15 @@ export const TABLES = {
     key: ['kind', 'pattern'],
   },
   rules_revision: {
-    columns: { revision: number, text, rules: text, applied_by: text, applied_at: time },
+    columns: {
+      revision: number,
+      text,
+      written_in: number,
+      rules: text,
+      group_ages: text,
+      applied_by: text,
+      applied_at: time,
+    },
     key: ['revision'],
   },
   setting: {

@@ -31,6 +31,20 @@ const STATUS = {
   clock: { jump: null, jump_at_start: null },
 };
 
+test('rules are shown with the age of their groups in the directory', () => {
+  const group = {
+    group: 'cad',
+    directory: 'cn=cad',
+    members: 2,
+    answered_at: 'noon',
+    problem: 'It is away.',
+  };
+  const facts = { revision: 3, text: 'deny: {}', by: 'ada', at: 'noon', file: null, file_error: null };
+  const said = show('rules show', { ...facts, warnings: [], rules: [], directory_groups: [group] });
+  assert.match(said, /cad +2 +noon +It is away\./);
+  assert.equal(show('rules members', { group: 'cad', members: ['ann', 'bob'] }), 'ann\nbob');
+});
+
 test('the first line of a status says whether the server runs, and the exit code too', () => {
   const say = (facts: object) => {
     const status = { ...STATUS, ...facts };

@@ -78,8 +78,21 @@ test('files: the worst that others can do with each', () => {
 });
 
 test('rules', () => {
-  assert.equal(read(judgeRules(null)), 'ok: The rules file is valid, or there is none');
-  assert.equal(read(judgeRules('Line 1 is not.')), 'problem: Line 1 is not.');
+  assert.equal(read(judgeRules(null, [], NOW)), 'ok: The rules file is valid, or there is none');
+  assert.equal(read(judgeRules('Line 1 is not.', [], NOW)), 'problem: Line 1 is not.');
+  const told = {
+    group: 'cad',
+    dn: 'cn=cad',
+    members: [],
+    answeredAt: plus(NOW, -3 * HOUR_MS),
+    problem: null,
+  };
+  assert.equal(read(judgeRules(null, [told], NOW)), 'ok: The rules file is valid, or there is none');
+  assert.equal(
+    read(judgeRules(null, [{ ...told, problem: 'It is away.' }], NOW)),
+    'warning: The members of "cad" are 3 hours old: ' +
+      'the directory does not tell who is in "cn=cad". It is away.',
+  );
 });
 
 test('a length of time in the unit that fits', () => {

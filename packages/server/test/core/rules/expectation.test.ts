@@ -30,6 +30,7 @@ const EXPECTED: Expectation = {
   user: 'ada',
   hostname: 'h',
   address: null,
+  groups: [],
   product: 'cad',
   feature: null,
   held: {},

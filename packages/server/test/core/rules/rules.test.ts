@@ -198,31 +198,39 @@ describe('a denied user', () => {
 describe('setting rules', () => {
   const first = setRules(denying({ users: ['ada'] }));
   const text = 'deny:\n  users: [ada]\n';
-  const NONE = { rules: NO_RULES, rulesText: null };
-  const FIRST = { rules: inForce(first.rules), rulesText: text };
+  const NONE = { rules: NO_RULES, written: null };
+  const FIRST = { rules: inForce(first.rules), written: { text, writtenIn: 1, ages: [] } };
 
   test('records the revision, who it was, and what has changed', () => {
-    const { outcome, changes, events } = setRulesModule.decide({ ...first, text }, NONE);
+    const { outcome, changes, events } = setRulesModule.decide({ ...first, text }, NONE, NOW);
     assert.deepEqual(outcome, { kind: 'done', count: 1 });
-    const put = { kind: 'put_rules', rules: first.rules, revision: 1, text, by: 'server' };
+    const put = {
+      kind: 'put_rules',
+      rules: first.rules,
+      revision: 1,
+      text,
+      writtenIn: 1,
+      ages: [],
+      by: 'server',
+    };
     assert.deepEqual(changes, [put]);
     const diff = ['+deny:', '+  users: [ada]'];
     assert.deepEqual(events, [{ kind: 'rules_changed', revision: 1, diff, by: 'server' }]);
   });
 
   test('to the same text is no change and no event; a new comment is a revision', () => {
-    const { outcome, changes, events } = setRulesModule.decide({ ...first, text }, FIRST);
+    const { outcome, changes, events } = setRulesModule.decide({ ...first, text }, FIRST, NOW);
     assert.deepEqual([outcome, changes, events], [{ kind: 'done', count: 0 }, [], []]);
-    const commented = setRulesModule.decide({ ...first, text: `${text}# left\n` }, FIRST);
+    const commented = setRulesModule.decide({ ...first, text: `${text}# left\n` }, FIRST, NOW);
     assert.deepEqual(commented.outcome, { kind: 'done', count: 2 });
   });
 
   test('is refused if others were applied while they were edited', () => {
     const edited = { ...first, text: 'deny: {}' };
-    const { outcome, changes, events } = setRulesModule.decide({ ...edited, basedOn: 0 }, FIRST);
+    const { outcome, changes, events } = setRulesModule.decide({ ...edited, basedOn: 0 }, FIRST, NOW);
     assert.ok(outcome.kind === 'refused');
     assert.deepEqual([outcome.code, outcome.details], ['rules_changed', { revision: 1 }]);
     assert.deepEqual([changes, events], [[], []]);
-    assert.equal(setRulesModule.decide({ ...edited, basedOn: 1 }, FIRST).events.length, 1);
+    assert.equal(setRulesModule.decide({ ...edited, basedOn: 1 }, FIRST, NOW).events.length, 1);
   });
 });

@@ -12,7 +12,7 @@ const PLACE = '203.0.113.9';
 async function openAccounts(t: TestContext, find: Directory['find']) {
   const { store } = await openTestApp(t, { licenses: [] });
   const people = createDirectoryPeople(
-    { find, probe: async () => {} },
+    { find, probe: async () => {}, listMembers: async () => [] },
     { admins: [], operators: [], productOperators: ['cad=CN=Cad,DC=x', 'cam=cn=cam,dc=x'], viewers: [] },
   );
   const accounts = createAccounts(store, { readMonotonicMs: () => 0, passwordCost: 1024, people });

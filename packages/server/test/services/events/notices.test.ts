@@ -5,6 +5,8 @@ import { testLicense } from '../../../../../test/support/test-license.ts';
 import { type Cloud, CloudFault } from '../../../src/cloud/cloud.ts';
 import { DAY_MS, instant, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import type { License } from '../../../src/core/nouns/license.ts';
+import type { GroupAnswer } from '../../../src/core/rules/directory-groups.ts';
+import { EMPTY_RULE_SET, NO_NAMES } from '../../../src/core/rules/rule-set.ts';
 import { createNotices } from '../../../src/services/events/notices.ts';
 import { consume, register, unregister } from '../../core/examples.ts';
 
@@ -27,7 +29,9 @@ async function openNotices(t: TestContext, licenses: readonly License[] = []) {
   const notices = open();
   const told = async () =>
     (await readEvents(store)).filter(({ kind }) =>
-      /^((license|token)_expiring|cloud_(un)?reachable|.*_(nearly_full|used_up|has_room))$/.test(kind),
+      /^(license|token)_expiring$|^cloud_(un)?reachable$|^groups_|_(nearly_full|used_up|has_room)$/.test(
+        kind,
+      ),
     );
   return {
     store,
@@ -219,6 +223,26 @@ describe('an outage of the cloud', () => {
     }
     assert.deepEqual(await told(), []);
   });
+});
+
+test('members of groups that the directory has not told for a day are reported once', async (t) => {
+  const { store, clock, notices, told } = await openNotices(t);
+  const directory = { dn: 'cn=cad', members: ['ann'] };
+  const rules = { ...EMPTY_RULE_SET, groups: { cad: { ...NO_NAMES, directory } } };
+  await store.execute({ kind: 'set_rules', text: 'a', rules, by: 'admin' });
+  const { now: answeredAt } = await store.keepClock();
+  const answer = (one: object) =>
+    store.execute({ kind: 'refresh_groups', basedOn: 1, answers: [{ dn: 'cn=cad', ...one } as GroupAnswer] });
+  clock.advance(DAY_MS);
+  assert.equal(await notices.look(), 0, 'the leader was busy');
+  await answer({ problem: 'It is away.' });
+  assert.deepEqual([await notices.look(), await notices.look()], [1, 0]);
+  await answer({ members: ['ann'] });
+  assert.deepEqual([await notices.look(), await notices.look()], [1, 0]);
+  assert.deepEqual(await told(), [
+    { kind: 'groups_outdated', groups: ['cad'], answeredAt, reason: 'It is away.' },
+    { kind: 'groups_up_to_date' },
+  ]);
 });
 
 test('an outage ends when the cloud is removed from the settings; the next one is reported', async (t) => {

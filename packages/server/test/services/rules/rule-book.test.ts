@@ -6,6 +6,7 @@ import { openTestStore, readEvents, START } from '../../../../../test/support/te
 import { Fault } from '../../../src/core/nouns/fault.ts';
 import { plus } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
+import { createDirectoryGroups } from '../../../src/services/rules/directory-groups.ts';
 import { createRuleBook, type RuleBook } from '../../../src/services/rules/rule-book.ts';
 import { openRulesFile, RulesError } from '../../../src/services/rules/rules-file.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -18,7 +19,10 @@ async function setUp(t: TestContext, name = '') {
   const { store, clock, folder } = await openTestStore(t);
   const rules = name === '' ? '' : join(folder, name);
   const path = join(folder, name || 'rules.yaml');
-  const open = (over: Store = store) => createRuleBook(over, openRulesFile({ rules, data: folder }));
+  const open = (over: Store = store) => {
+    const groups = createDirectoryGroups(over, null);
+    return createRuleBook(over, openRulesFile({ rules, data: folder }), groups);
+  };
   /** Who is denied. */
   const readDenied = async () => (await store.read({ kind: 'find_rules' })).rules.set.deny.users;
   return { store, clock, path, open, readDenied, write: (text: string) => writeFileSync(path, text) };
@@ -154,7 +158,8 @@ describe('rules are described', () => {
     write(ADA);
     await book.begin();
     const { applied, file: named } = await book.describe();
-    assert.deepEqual(applied, { revision: 1, text: ADA, by: 'server', at: plus(START, 5) });
+    const written = { text: ADA, writtenIn: 1, ages: [] };
+    assert.deepEqual(applied, { revision: 1, ...written, by: 'server', at: plus(START, 5) });
     assert.equal(named, path);
     const event = (await readEvents(store)).at(-1);
     assert.ok(event?.kind === 'rules_changed');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Visitor } from '../../../src/core/nouns/actor.ts';
 import { MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import type { HostInfo } from '../../../src/core/nouns/registration.ts';
+import type { GroupAnswer } from '../../../src/core/rules/directory-groups.ts';
 import { type Denied, NO_NAMES } from '../../../src/core/rules/rule-set.ts';
 import { NO_RULES } from '../../../src/core/rules/rules.ts';
 import {
@@ -121,11 +122,12 @@ export const RULES = {
     exam.clock.advance(1);
     const again = await exam.execute({ ...setRules(rules), text: 'one\ntwo\n' });
     assert.deepEqual(again, { kind: 'done', count: 0 });
-    const first = { revision: 1, text: 'one\ntwo\n', by: 'server', at: NOW };
+    const first = { revision: 1, writtenIn: 1, ages: [], text: 'one\ntwo\n', by: 'server', at: NOW };
     assert.deepEqual((await findRules(exam)).applied, first);
     const second = { ...setRules(rules, 'admin'), text: 'two\nthree\n' };
     assert.deepEqual(await exam.execute(second), { kind: 'done', count: 2 });
-    const applied = { revision: 2, text: 'two\nthree\n', by: 'admin', at: plus(NOW, 1) };
+    const later = { text: 'two\nthree\n', by: 'admin', at: plus(NOW, 1) };
+    const applied = { revision: 2, writtenIn: 2, ages: [], ...later };
     assert.deepEqual(await findRules(exam), { rules: { ...inForce(rules), revision: 2 }, applied });
     assert.deepEqual(await exam.store.read({ kind: 'list_rules_revisions' }), [applied, first]);
     const events = await exam.listEventsOf('rules_changed', 'system');
@@ -144,6 +146,66 @@ export const RULES = {
     assert.equal(codeOf(await exam.execute(late)), 'rules_changed');
     assert.deepEqual((await findRules(exam)).rules, inForce(denying({ users: ['ada'] })));
     assert.equal(codeOf(await exam.execute({ ...late, basedOn: 1 })), 'done');
+  },
+
+  'what a directory tells is stored, and is a revision only if somebody joined or left': async (
+    exam: ExamStore,
+  ) => {
+    await exam.install();
+    const cad = { ...NO_NAMES, directory: { dn: 'cn=cad', members: ['ada'] } };
+    await exam.execute({ ...setRules({ ...ruling({ allow: ['cad'] }), groups: { cad } }), text: 'one' });
+    assert.equal(await ask(exam, 'bob', '::1'), 'blacklisted');
+    const refresh = async (basedOn: number, answer: GroupAnswer) => {
+      exam.clock.advance(MINUTE_MS);
+      const outcome = await exam.execute({ kind: 'refresh_groups', basedOn, answers: [answer] });
+      const { applied } = await findRules(exam);
+      return [outcome.kind === 'done' && outcome.count, applied?.revision, applied?.by, applied?.ages];
+    };
+    const age = (minutes: number, problem: string | null = null) => [
+      { dn: 'cn=cad', answeredAt: plus(NOW, minutes * MINUTE_MS), problem },
+    ];
+    const told = (...members: readonly string[]) => ({ dn: 'cn=cad', members });
+    assert.deepEqual(await refresh(1, told('Ada')), [0, 1, 'server', age(1)]);
+    const away = await refresh(1, { dn: 'cn=cad', problem: 'It is away.' });
+    assert.deepEqual(away, [0, 1, 'server', age(1, 'It is away.')]);
+    assert.deepEqual(await refresh(1, told('bob')), [2, 2, 'directory', age(3)]);
+    assert.deepEqual(await refresh(1, told('eve')), [0, 2, 'directory', age(3)], 'for an earlier revision');
+    assert.equal(await ask(exam, 'bob', '::1'), 'granted');
+    assert.equal(await ask(exam, 'ada', '::1'), 'blacklisted');
+    await exam.restart();
+    assert.equal(await ask(exam, 'ada', '::1'), 'blacklisted');
+    const events = await exam.listEventsOf('group_changed', 'system');
+    assert.deepEqual(
+      events.map(({ revision, group, joined, left, by }) => [revision, group, joined, left, by]),
+      [
+        [1, 'cad', ['ada'], [], 'directory'],
+        [2, 'cad', ['bob'], ['ada'], 'directory'],
+      ],
+    );
+  },
+
+  'a directory that changes often does not displace what people wrote': async (exam: ExamStore) => {
+    const cad = { ...NO_NAMES, directory: { dn: 'cn=cad', members: [] } };
+    const named = { ...ruling({ allow: ['cad'] }), groups: { cad } };
+    await exam.execute({ ...setRules(denying({})), text: 'one' });
+    await exam.execute({ ...setRules(named), text: 'two' });
+    for (let basedOn = 2; basedOn < 105; basedOn++) {
+      const answers = [{ dn: 'cn=cad', members: [`user-${basedOn}`] }];
+      await exam.execute({ kind: 'refresh_groups', basedOn, answers });
+    }
+    await exam.execute({ ...setRules(named), text: 'three', basedOn: 2 });
+    const revisions = await exam.store.read({ kind: 'list_rules_revisions' });
+    assert.deepEqual(
+      revisions.map(({ revision, writtenIn, text }) => [revision, writtenIn, text]),
+      [
+        [106, 106, 'three'],
+        [105, 2, 'two'],
+        [2, 2, 'two'],
+        [1, 1, 'one'],
+      ],
+    );
+    const { rules } = await findRules(exam);
+    assert.deepEqual(rules.set.groups.cad?.directory?.members, ['user-104']);
   },
 
   'housekeeping counts what is held, as soon as rules are set': async (exam: ExamStore) => {

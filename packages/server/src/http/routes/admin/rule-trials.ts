@@ -13,10 +13,14 @@ export function ruleTrialRoutes(trials: RuleTrials): readonly Route[] {
       access: 'viewer',
       summary: 'What rules would have answered to the requests of the last days',
       holdsFile: true,
-      errors: ['missing_parameters', 'rules_not_valid', 'too_many_requests'],
-      handle: async ({ body, request }, send) => {
+      errors: ['missing_parameters', 'rules_not_valid', 'directory_unavailable', 'too_many_requests'],
+      handle: async ({ body, request, caller }, send) => {
         if (body.text === undefined) throw missing('text');
-        const { since, until, ...tried } = await trials.try(body.text, body.since, request.signal);
+        const { since, until, ...tried } = await trials.try(body.text, {
+          since: body.since,
+          signal: request.signal,
+          mayAsk: caller.role === 'admin',
+        });
         return send({ since: formatTimestamp(since), until: formatTimestamp(until), ...toWire(tried) });
       },
     },

@@ -1,4 +1,4 @@
-import { RULE_API } from '@berth/protocol/admin/rules';
+import { RULE_API, RULE_MEMBER_API } from '@berth/protocol/admin/rules';
 import { RequestError } from '@berth/protocol/request-error';
 import { type ImportedRules, importOptions } from '../../../services/rules/import/import-options.ts';
 import type { RuleBook } from '../../../services/rules/rule-book.ts';
@@ -6,7 +6,7 @@ import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
-const APPLY_ERRORS = ['rules_not_valid', 'rules_changed', 'rules_in_file'] as const;
+const APPLY_ERRORS = ['rules_not_valid', 'rules_changed', 'rules_in_file', 'directory_unavailable'] as const;
 
 export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
   return adminRoutes(RULE_API, {
@@ -15,9 +15,10 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       access: 'viewer',
       summary: 'The rules in force, and what each of them does now',
       handle: async (_, send) => {
-        const { applied, file, fileError, warnings, inForce } = await ruleBook.describe();
-        const { revision, text, by, at } = applied ?? { revision: 0, text: '', by: null, at: null };
-        return send(toWire({ revision, text, by, at, file, fileError, warnings, rules: inForce }));
+        const { applied, file, fileError, warnings, inForce, groups } = await ruleBook.describe();
+        const { revision, text, writtenIn, by, at } = applied ?? NEVER_APPLIED;
+        const facts = { revision, text, writtenIn, by, at, file, fileError, warnings, rules: inForce };
+        return send(toWire({ ...facts, directoryGroups: groups.map(presentGroup) }));
       },
     },
     'POST /api/admin/rules/check': {
@@ -76,6 +77,30 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       handle: ({ body }, send) => send(requireImported(importOptions(requireText(body), body.format))),
     },
   });
+}
+
+/** Who is in groups of the rules. */
+export function ruleMemberRoutes(ruleBook: RuleBook): readonly Route[] {
+  return adminRoutes(RULE_MEMBER_API, {
+    'GET /api/admin/rules/members': {
+      name: 'admin_rules_members',
+      access: 'viewer',
+      summary: 'Who is in a group of the rules, by what the directory told',
+      errors: ['missing_parameters', 'group_not_found'],
+      handle: async ({ query: { group } }, send) => {
+        if (group === undefined) throw new RequestError('missing_parameters', 'Send the name of a "group".');
+        return send({ group, members: await ruleBook.listMembers(group) });
+      },
+    },
+  });
+}
+
+const NEVER_APPLIED = { revision: 0, text: '', writtenIn: 0, by: null, at: null } as const;
+
+type Listed = Awaited<ReturnType<RuleBook['describe']>>['groups'][number];
+
+function presentGroup({ group, dn, members, answeredAt, problem }: Listed) {
+  return { group, directory: dn, members: members.length, answeredAt, problem };
 }
 
 type Revision = Awaited<ReturnType<RuleBook['findRevision']>>;

@@ -33,12 +33,17 @@ const APPLY: Appliers<Batch, SystemChange> = {
   set_usage_sequence({ statements }, { sequence }) {
     statements.setUsageSequence.run(sequence);
   },
-  put_rules(target, { rules, revision, text, by }) {
+  put_rules(target, { rules, revision, text, writtenIn, ages, by }) {
     const { statements, now } = target;
-    const stored = { revision, text, rules: JSON.stringify(rules), applied_by: by, applied_at: now };
-    statements.rules_revision.add(stored);
-    statements.removeOldRules.run(revision - MAX_REVISIONS);
+    const stored = { revision, text, rules: JSON.stringify(rules), written_in: writtenIn };
+    const group_ages = JSON.stringify(ages);
+    statements.rules_revision.add({ ...stored, group_ages, applied_by: by, applied_at: now });
+    statements.removeReplacedRules.run({ revision, writtenIn });
+    statements.removeOldRules.run(MAX_REVISIONS);
     target.rules = orNoRules({ ...target.rules, set: rules, revision });
+  },
+  put_group_ages({ statements }, { revision, ages }) {
+    statements.putGroupAges.run(JSON.stringify(ages), revision);
   },
   add_reservation_samples({ statements, now }, { samples }) {
     const at = bucketStart(now, DAY_MS);

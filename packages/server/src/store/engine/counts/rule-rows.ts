@@ -1,3 +1,4 @@
+import type { GroupAge, WrittenRules } from '../../../core/rules/directory-groups.ts';
 import type { RuleSet } from '../../../core/rules/rule-set.ts';
 import { NO_RULES, orNoRules, type Rules } from '../../../core/rules/rules.ts';
 import type { BarRecord, RulesRevision } from '../../rules-record.ts';
@@ -15,9 +16,13 @@ export function rulesFromRows(
   });
 }
 
-export function revisionFromRow(row: RowOf<'rules_revision'>): RulesRevision {
-  const { revision, text, applied_by: by, applied_at: at } = row;
-  return { revision, text, by, at };
+export function revisionFromRow(row: Omit<RowOf<'rules_revision'>, 'rules'>): RulesRevision {
+  const { revision, text, written_in: writtenIn, applied_by: by, applied_at: at } = row;
+  return { revision, text, writtenIn, ages: JSON.parse(row.group_ages) as readonly GroupAge[], by, at };
+}
+
+export function writtenFromRow(row: RowOf<'rules_revision'> | undefined): WrittenRules | null {
+  return row === undefined ? null : revisionFromRow(row);
 }
 
 export function barFromRow({ kind, pattern, note, added_by: by, added_at: at }: RowOf<'bar'>): BarRecord {

@@ -4,6 +4,7 @@ import { fingerprint } from '../../../secrets/seal.ts';
 import { loadHeads } from '../audit/sign-heads.ts';
 import { loadChains } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
+import { writtenFromRow } from '../counts/rule-rows.ts';
 import { listLicenses, loadReset } from '../move-clock.ts';
 import { accountFromRow, cursorFromRow, settingFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
 import { openChannels, openGrantKeys, secretsFromRows } from '../sealed-secrets.ts';
@@ -25,7 +26,7 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
     ...(needs.token && { token: findToken(statements, needs.token) }),
     ...(needs.notice && { notedValue: findNotice(statements, needs.notice) }),
     ...(needs.cursor && { cursor: cursorFromRow(statements.follower.find({ name: needs.cursor })) }),
-    ...(needs.rulesText && { rulesText: statements.findRules.get()?.text ?? null }),
+    ...(needs.written && { written: writtenFromRow(statements.findRules.get()) }),
     ...(needs.settings && { settings: statements.listSettings.all().map(settingFromRow) }),
     ...(needs.masterKey && { masterKeyFingerprint: fingerprint(masterKey) }),
     ...(needs.grantKeys && { grantKeys: loadGrantKeys(batch) }),

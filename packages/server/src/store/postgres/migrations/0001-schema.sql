@@ -343,11 +343,14 @@ CREATE TABLE bar (
   PRIMARY KEY (kind, pattern)
 );
 
--- Every version of the rules: as written, and as JSON. The latest is in force.
+-- Every version of the rules: as written, and as JSON. The latest is in force. `written_in`: the revision that brought
+-- the text; later ones have other members of directory groups. `group_ages`: when the directory told them, as JSON.
 CREATE TABLE rules_revision (
   revision BIGINT PRIMARY KEY,
   text TEXT COLLATE "C" NOT NULL,
+  written_in BIGINT NOT NULL,
   rules TEXT COLLATE "C" NOT NULL,
+  group_ages TEXT COLLATE "C" NOT NULL,
   applied_by TEXT COLLATE "C" NOT NULL,
   applied_at BIGINT NOT NULL
 );

@@ -281,11 +281,14 @@ CREATE TABLE bar (
   PRIMARY KEY (kind, pattern)
 ) STRICT, WITHOUT ROWID;
 
--- Every version of the rules: as written, and as JSON. The latest is in force.
+-- Every version of the rules: as written, and as JSON. The latest is in force. `written_in`: the revision that brought
+-- the text; later ones have other members of directory groups. `group_ages`: when the directory told them, as JSON.
 CREATE TABLE rules_revision (
   revision INTEGER PRIMARY KEY,
   text TEXT NOT NULL,
+  written_in INTEGER NOT NULL,
   rules TEXT NOT NULL,
+  group_ages TEXT NOT NULL,
   applied_by TEXT NOT NULL,
   applied_at INTEGER NOT NULL
 ) STRICT;

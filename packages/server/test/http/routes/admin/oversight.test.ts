@@ -19,6 +19,7 @@ test('every JSON answer is what its route declares', async (t) => {
     'remove_product',
     'admin_history_what_if',
     'admin_rules_revision',
+    'admin_rules_members',
     'admin_rules_explain',
   ];
   const asked = routes.filter(({ methods, name }) => methods.includes('GET') && !needy.includes(name));

@@ -12,14 +12,15 @@ describe('GET /api/admin/rules', () => {
     const { status, body } = await get('/api/admin/rules');
     assert.equal(status, 200);
     const none = { revision: 0, text: '', by: null, at: null, file: null, file_error: null };
-    assert.deepEqual(body, { ...none, warnings: [], rules: [] });
+    const nothing = { warnings: [], rules: [], directory_groups: [] };
+    assert.deepEqual(body, { ...none, written_in: 0, ...nothing });
     const text = 'deny: {users: [mallory], hosts: [lab-*], addresses: [10.0.0.0/8]}';
     writeFileSync(path, text);
     await ruleBook.begin();
     writeFileSync(path, 'deny: {user: []}');
     const { file_error: error, ...after } = (await get('/api/admin/rules')).body;
     const applied = { revision: 1, text, by: 'server', at: '2030-01-15T12:00:00.000Z' };
-    assert.deepEqual(after, { ...applied, file: path, warnings: [], rules: [] });
+    assert.deepEqual(after, { ...applied, written_in: 1, file: path, ...nothing });
     assert.match(String(error), /rules\.yaml is not valid: line 1, column 8: "deny\.user" is unknown/);
     assert.equal((await get('/api/admin/rules', { peer: FOREIGN })).status, 401);
   });
