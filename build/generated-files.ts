@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { RIGHTS } from '../packages/protocol/src/admin/choices.ts';
 import { CLIENT_ADVICE, ERROR_CODES, ERRORS, type ErrorEntry } from '../packages/protocol/src/errors.ts';
 import { envOf, flagOf } from '../packages/server/src/config.ts';
 import { SETTINGS } from '../packages/server/src/settings.ts';
@@ -10,6 +11,7 @@ export function generateFiles(): Readonly<Record<string, string>> {
   const errors = readFileSync(locate('docs/errors.md'), 'utf8');
   return {
     'docs/settings.md': replaceTable(readFileSync(locate('docs/settings.md'), 'utf8'), writeSettings()),
+    'docs/securing.md': replaceTable(readFileSync(locate('docs/securing.md'), 'utf8'), writeRights()),
     'docs/errors.md': replaceTable(errors, writeErrors(errors)),
     'packages/client/src/refusals.ts': writeClientTables(TYPESCRIPT),
     'clients/python/src/berth_client/refusals.py': writeClientTables(PYTHON),
@@ -35,6 +37,14 @@ function writeSettings(): readonly string[] {
     return `| ${name} | \`--${flagOf(path)}\` | \`${envOf(path)}\` |${shown} | ${text} |`;
   });
   return ['| name | flag | environment | default | meaning |', '|---|---|---|---|---|', ...rows];
+}
+
+function writeRights(): readonly string[] {
+  return [
+    '| role | rights |',
+    '|---|---|',
+    ...Object.entries(RIGHTS).map(([who, may]) => `| ${who} | ${may} |`),
+  ];
 }
 
 /** The last column is written by hand: it stays. The row of a new code starts with its advice. */

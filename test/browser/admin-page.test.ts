@@ -10,7 +10,13 @@ import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 import { createApi, findBarriers, goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 import { copyName, type Opened, row, selectSlots, visitPeople } from './people-and-slots.ts';
-import { ADMINISTRATORS_ONLY, expectNoControl, NOT_FOR_VIEWERS } from './roles.ts';
+import {
+  ADMINISTRATORS_ONLY,
+  expectLimited,
+  expectNoControl,
+  NOT_FOR_SOME_PRODUCTS,
+  NOT_FOR_VIEWERS,
+} from './roles.ts';
 import { useSecondFactor } from './second-factor.ts';
 import { changeSettings, loseConnection } from './settings-and-connection.ts';
 
@@ -123,11 +129,13 @@ describe("the administrator's page", () => {
     assert.equal(await faultOf('Name'), 'The name is missing.');
     assert.deepEqual(await findBarriers(page), []);
     token = await api.signIn('admin', PASSWORD);
-    for (const [name, role] of [
+    for (const [name, role, products] of [
       ['olga', 'operator'],
+      ['lena', 'operator', ['demo']],
       ['vera', 'viewer'],
     ]) {
-      await api.post('/api/admin/users/add', { name, role, password: OTHER_PASSWORD }, token);
+      const user = { name, role, products, password: OTHER_PASSWORD };
+      await api.post('/api/admin/users/add', user, token);
     }
   });
 
@@ -278,9 +286,12 @@ describe("the administrator's page", () => {
     const parts = ['server', 'cloud', 'users', 'tokens', 'limits', 'notifications', 'forwarding', 'backup'];
     const all = [...places, 'people/ada', ...parts.map((part) => `settings/${part}`)];
     const olga = await open(t, 'overview', 'olga');
+    const lena = await open(t, 'overview', 'lena');
     const vera = await open(t, 'overview', 'vera');
-    if (olga === null || vera === null) return;
+    if (olga === null || lena === null || vera === null) return;
     await expectNoControl(olga, all, ADMINISTRATORS_ONLY, /Release/);
+    await expectNoControl(lena, all, NOT_FOR_SOME_PRODUCTS, /Release/);
+    await expectLimited(lena, 'demo');
     await expectNoControl(vera, all, NOT_FOR_VIEWERS, /Show the slot/);
     await vera.page.keyboard.press('Escape');
     await vera.page.keyboard.press('r');

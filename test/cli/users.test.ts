@@ -17,10 +17,12 @@ for (const state of ['running', 'stopped'] as const) {
       assert.match(made, /\nThe one-time password of "bob" is {2}[a-z2-9-]{29}\nIt is shown only once,/);
       const role = succeeded(await run('user role bob --role operator'));
       assert.equal(role, '"bob" now has role operator.\n');
+      const limited = succeeded(await run('user role bob --role operator --products cad,cam'));
+      assert.equal(limited, '"bob" now has role operator for cad, cam.\n');
       const list = succeeded(await run('user list'));
       assert.match(list, /^name +role +password +second factor +created at\n/);
       assert.match(list, /\nada +admin +own +no +\d{4}-/);
-      assert.match(list, /\nbob +operator +one-time, until \d{4}-/);
+      assert.match(list, /\nbob +operator for cad, cam +one-time, until \d{4}-/);
       assert.match(succeeded(await run('user password bob', `${OWN}\n`)), /is set\.\n$/);
       assert.match(
         succeeded(await run('user password ada', `${OWN}\n`)),

@@ -9,7 +9,7 @@ import { Button, ButtonLink } from './parts/button.tsx';
 import { Dialog, Questions } from './parts/dialog.tsx';
 import { Facts } from './parts/facts.tsx';
 import { Finder, openFinder } from './parts/finder.tsx';
-import { Frame, leave, type Screen } from './parts/frame.tsx';
+import { Frame, leave, listAllowed, type Screen } from './parts/frame.tsx';
 import { KEY_LIST, Keycaps, KeySwitch, useGoKeys, useKeys } from './parts/keys.tsx';
 import { Empty, ErrorBox, Loading } from './parts/states.tsx';
 import { Toasts, undoLast } from './parts/toasts.tsx';
@@ -98,7 +98,7 @@ function Signed({ welcome, onPassword }: { readonly welcome: Welcome; readonly o
   if (who == null)
     return <SignIn welcome={welcome} screen={SCREENS.find((one) => one.path === path[0])?.label} />;
   if (who.must_set_password) return <MustSetPassword welcome={welcome} />;
-  if (!may('GET /api/admin/status')) return <NotForUsers />;
+  if (!may('GET /api/admin/licenses')) return <NotForUsers />;
   return <Desk welcome={welcome} />;
 }
 
@@ -126,6 +126,7 @@ const SCREENS: readonly Screen[] = [
     isTab: false,
     draw: () => <Rules />,
     sections: RULE_SECTIONS,
+    needs: 'GET /api/admin/rules',
   },
   { path: 'reports', label: 'Reports', icon: 'reports', key: 'R', isTab: true, draw: () => <Reports /> },
   { path: 'audit', label: 'Audit', icon: 'audit', key: 'A', isTab: false, draw: () => <Audit /> },
@@ -146,6 +147,14 @@ const WAYS = Object.fromEntries(
   GO_KEYS.map(({ path, key }) => [key.toLowerCase(), () => goTo(linkTo(path))] as const),
 );
 
+/** Those that this account may see. */
+function listScreens(): readonly Screen[] {
+  return listAllowed(SCREENS).map(({ sections = [], ...screen }) => ({
+    ...screen,
+    sections: listAllowed(sections),
+  }));
+}
+
 function drawLicenses(part: string | undefined) {
   if (part === undefined) return <Licenses />;
   return part === 'add' ? <AddLicense /> : <LicenseScreen />;
@@ -162,6 +171,7 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);
   }, []);
+  const screens = listScreens();
   useGoKeys(WAYS);
   useKeys({
     z: undoLast,
@@ -172,14 +182,14 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
     <>
       <Frame
         welcome={welcome}
-        screens={SCREENS}
+        screens={screens}
         onFind={() => openFinder()}
         onKeys={() => setShowsKeys(true)}
       >
         <CurrentScreen />
       </Frame>
       <Questions />
-      <Finder screens={SCREENS} />
+      <Finder screens={screens} />
       {showsKeys && <KeyList onClose={() => setShowsKeys(false)} />}
     </>
   );
@@ -191,7 +201,7 @@ function CurrentScreen() {
   const [name = 'overview', part] = path;
   if (name === 'api') return <TryApi />;
   if (name === 'people' && part !== undefined) return <Person key={part} user={part} />;
-  const screen = SCREENS.find((one) => one.path === name);
+  const screen = listScreens().find((one) => one.path === name);
   if (screen !== undefined) return screen.draw(part);
   return (
     <Empty title="There is nothing here">

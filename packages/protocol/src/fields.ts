@@ -206,7 +206,7 @@ export const strictLicenseId = described(positiveInteger, 'The id of a license.'
 /** The fields of most requests. */
 export const product = described(
   name,
-  'The product code. It may be omitted if the server has licenses of only one product.',
+  'The product code. It may be missing if the server has only one product.',
 );
 export const feature = described(name, 'The feature code.');
 export const user = described(

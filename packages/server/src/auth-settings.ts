@@ -5,6 +5,12 @@ const always = () => true;
 /** A name in a directory contains commas. */
 const DN_LIST = { default: [], separator: ';' } as const;
 
+/** As in `core/access/role-of-groups.ts`. */
+const PRODUCT_GROUPS = {
+  each: { called: 'PRODUCT=GROUP', isValid: (entry: string) => /^\s*[^=\s][^=]*=.*\S/.test(entry) },
+  about: 'Groups whose members are operators of single products only, each as PRODUCT=GROUP.',
+};
+
 /** Signing in with an OpenID provider, and with a directory. */
 export const AUTH_SETTINGS = [
   {
@@ -51,6 +57,7 @@ export const AUTH_SETTINGS = [
   },
   { path: 'auth.oidc.admins', default: [], about: 'Groups whose members are administrators.' },
   { path: 'auth.oidc.operators', default: [], about: 'Groups whose members are operators.' },
+  { path: 'auth.oidc.productOperators', default: [], ...PRODUCT_GROUPS },
   { path: 'auth.oidc.viewers', default: [], about: 'Groups whose members may look at everything.' },
   {
     path: 'auth.oidc.caFile',
@@ -124,5 +131,6 @@ export const AUTH_SETTINGS = [
   },
   { path: 'auth.ldap.admins', ...DN_LIST, about: 'Groups whose members are administrators.' },
   { path: 'auth.ldap.operators', ...DN_LIST, about: 'Groups whose members are operators.' },
+  { path: 'auth.ldap.productOperators', ...DN_LIST, ...PRODUCT_GROUPS },
   { path: 'auth.ldap.viewers', ...DN_LIST, about: 'Groups whose members may look at everything.' },
 ] as const satisfies readonly Bounded[];

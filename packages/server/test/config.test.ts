@@ -52,6 +52,8 @@ const FORMS: Readonly<Record<string, string>> = {
   'auth.oidc.issuer': 'https://login.example/realms/a',
   'backup.schedule': '6h',
   'database.url': 'postgres://db.example/berth',
+  'auth.oidc.productOperators': 'cad=team',
+  'auth.ldap.productOperators': 'cad=cn=team',
   'syslog.url': 'tls://siem.example:6514',
   'webhooks.url': 'https://hooks.example/berth',
   'http.allowedOrigins': 'https://app.example',

@@ -1,3 +1,4 @@
+import type { OperationKey } from '@berth/protocol/admin/admin-api';
 import type { Welcome } from '@berth/protocol/admin/session';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -13,6 +14,7 @@ import { useValue } from '../data/value.ts';
 import { listConcerns } from '../words/attention.ts';
 import type { Level } from '../words/judge-license.ts';
 import { formatNumber } from '../words/numbers.ts';
+import { sayLimit } from '../words/role.ts';
 import { formatSeconds } from '../words/time.ts';
 import { Brand } from './brand.tsx';
 import { Button } from './button.tsx';
@@ -28,6 +30,8 @@ export interface Section {
   readonly label: string;
   /** What else it is found by. */
   readonly words: string;
+  /** What it shows; whoever may not use that does not see it. */
+  readonly needs?: OperationKey;
 }
 
 export interface Screen {
@@ -41,6 +45,12 @@ export interface Screen {
   /** `part`: what follows its path in the address. */
   readonly draw: (part: string | undefined) => ComponentChildren;
   readonly sections?: readonly Section[];
+  readonly needs?: OperationKey;
+}
+
+/** Those that this account may see. */
+export function listAllowed<T extends Pick<Section, 'needs'>>(all: readonly T[]): readonly T[] {
+  return all.filter(({ needs }) => needs === undefined || may(needs));
 }
 
 interface FrameProps {
@@ -128,6 +138,7 @@ function Sidebar({ welcome, screens, counts, onFind, onKeys }: SidebarProps) {
           <b>{location.hostname}</b>
           <Live />
           <span>Berth {welcome.version}</span>
+          <Limit />
         </div>
         <AccountMenu onKeys={onKeys} />
       </div>
@@ -170,6 +181,12 @@ function useEverySecond(isOn: boolean): void {
 
 export async function leave(): Promise<void> {
   await signOut().catch((error: ApiError) => showToast(`You are still signed in. ${error.message}`));
+}
+
+/** Which products the account is limited to. */
+function Limit() {
+  const products = useValue(session)?.products ?? null;
+  return products === null ? null : <bdi title={products.join(', ')}>{sayLimit(products)}</bdi>;
 }
 
 function AccountMenu({ onKeys }: { readonly onKeys: () => void }) {

@@ -40,6 +40,9 @@ const feature = (of: Facts) => (of('feature') === '' ? '' : ` of ${of('feature')
 /** How many of the user's programs had a slot that is gone. */
 const programs = (of: Facts) => (of('programs') === '' ? '' : `; ${of('programs')} programs used it`);
 
+/** What an operator is limited to. */
+const limit = (of: Facts) => (of('products') === '' ? '' : ` of ${of('products')}`);
+
 /** Whether somebody else than the user did it. */
 const isAct = (of: Facts) => of('by') !== '' && of('by') !== 'client';
 
@@ -102,9 +105,9 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
     const why = of('reason') === '' ? '' : `: ${of('reason').replace(/\.$/, '')}`;
     return `Somebody failed to sign in as ${of('account')}${why}`;
   },
-  account_created: (of) => `The account ${of('account')} was added as ${of('role')}`,
+  account_created: (of) => `The account ${of('account')} was added as ${of('role')}${limit(of)}`,
   account_removed: (of) => `The account ${of('account')} was removed`,
-  role_changed: (of) => `${of('account')} became ${of('role')}, from ${of('before')}`,
+  role_changed: (of) => `${of('account')} became ${of('role')}${limit(of)}, from ${of('before')}`,
   password_changed: (of) => `The password of ${of('account')} was changed`,
   second_factor_set: (of) => `${of('account')} has a second factor now`,
   second_factor_removed: (of) => `The second factor of ${of('account')} was removed`,

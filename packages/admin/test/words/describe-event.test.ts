@@ -10,6 +10,13 @@ describe('what happened', () => {
     assert.deepEqual([...EVENT_KINDS].sort(), [...ALL_KINDS].sort());
   });
 
+  test('names the products that an operator is limited to', () => {
+    const changed = { ...at, kind: 'role_changed', account: 'olga', before: 'viewer', role: 'operator' };
+    assert.equal(describeEvent(changed), 'olga became operator, from viewer');
+    const limited = describeEvent({ ...changed, products: ['cad', 'cam'] });
+    assert.equal(limited, 'olga became operator of cad, cam, from viewer');
+  });
+
   test('names the rule that refused, and else the reason', () => {
     const denied = { ...at, kind: 'slot_denied', user: 'fay', code: 'floating_not_available' };
     assert.equal(describeEvent(denied), 'fay was refused a slot: all slots are in use');

@@ -3,6 +3,15 @@
 /** What an account or a token may do. */
 export const ROLES = ['user', 'viewer', 'operator', 'admin'] as const;
 
+/** The same for people, on the page and in `docs/securing.md`. */
+export const RIGHTS: Readonly<Record<(typeof ROLES)[number] | 'operator of products', string>> = {
+  user: 'asks for slots, counts consumption',
+  viewer: 'sees everything, changes nothing',
+  operator: 'sees everything, takes back slots, asks for some',
+  'operator of products': 'the same, but only for these products; nothing that concerns the whole server',
+  admin: 'may do everything',
+};
+
 /** What can be barred. */
 export const BAR_KINDS = ['user', 'host', 'address'] as const;
 

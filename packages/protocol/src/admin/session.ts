@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { described, name, secret } from '../fields.ts';
 import { ROLES } from './choices.ts';
 import type { Operations } from './operation.ts';
-import { secondFactorCode } from './users.ts';
+import { productList, secondFactorCode } from './users.ts';
 
 const sessionObject = z.object({
   name: described(z.string(), 'The caller.'),
   role: described(z.enum(ROLES).nullable(), 'What they may do.'),
+  products: productList,
   operations: described(z.array(z.string()), 'The operations that they may use, by method and path.'),
   csrf_token: described(z.string().nullable(), 'For the header x-berth-csrf; only with a session.'),
   must_set_password: described(z.boolean(), 'Whether the caller can only replace the one-time password.'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { described, name, positiveInteger } from '../fields.ts';
 import { ROLES } from './choices.ts';
 import type { Operations } from './operation.ts';
-import { roleField } from './users.ts';
+import { productList, productsField, roleField } from './users.ts';
 
 export const DEFAULT_TOKEN_DAYS = 365;
 
@@ -38,6 +38,7 @@ const tokenObject = z
     account: described(z.string().nullable(), 'The account it belongs to.'),
     name: described(z.string().nullable(), 'What it is for.'),
     role: described(z.enum(ROLES), 'What it may do.'),
+    products: productList,
     issued_at: described(z.string(), 'When the token was created, UTC.'),
     used_at: described(z.string().nullable(), 'When it was last used, to the hour, UTC; null if never.'),
     expires_at: described(z.string().nullable(), 'When it expires, UTC; null if never.'),
@@ -61,7 +62,7 @@ export const TOKEN_API = {
   },
   'POST /api/admin/tokens/create': {
     body: z
-      .object({ name: described(name, 'What it is for.'), role: roleField, days })
+      .object({ name: described(name, 'What it is for.'), role: roleField, products: productsField, days })
       .meta({ required: ['name', 'role'], examples: [{ name: 'build server', role: 'user', days: 90 }] }),
     answer: createdObject,
   },

@@ -10,6 +10,16 @@ export const roleField = described(
   'What it may do.',
 );
 
+export const productList = z
+  .array(z.string())
+  .nullable()
+  .meta({ id: 'Products', description: 'What an operator is limited to; null: nothing.' });
+
+export const productsField = described(
+  z.array(z.string(), { error: 'must be a list of texts' }).optional(),
+  'Limits an operator to these products.',
+);
+
 const account = described(name, 'The name of the account.');
 
 export const secondFactorCode = described(
@@ -21,6 +31,7 @@ const userObject = z
   .object({
     name: described(z.string(), 'The name of the account.'),
     role: described(z.enum(ROLES), 'What it may do.'),
+    products: productList,
     one_time_password: described(z.boolean(), 'Whether it has a one-time password, which must be replaced.'),
     one_time_until: described(z.string().nullable(), 'When a one-time password expires, UTC.'),
     second_factor: described(z.boolean(), 'Whether it has a second factor.'),
@@ -46,6 +57,7 @@ export const USER_API = {
       .object({
         name: account,
         role: roleField,
+        products: productsField,
         password: secret.meta({ ...NEW_PASSWORD, description: 'Its password.' }),
       })
       .meta({ required: ['name', 'role'] }),
@@ -61,7 +73,9 @@ export const USER_API = {
     answer: passwordSet,
   },
   'POST /api/admin/users/role': {
-    body: z.object({ name: account, role: roleField }).meta({ required: ['name', 'role'] }),
+    body: z
+      .object({ name: account, role: roleField, products: productsField })
+      .meta({ required: ['name', 'role'] }),
     answer: z.object({ changed: described(z.int(), 'How many accounts.') }),
   },
   'POST /api/admin/users/remove': {

@@ -32,6 +32,7 @@ export const FLAGS = {
   file: { type: 'string' },
   'new-key': { type: 'boolean' },
   role: { type: 'string' },
+  products: { type: 'string' },
   days: { type: 'string' },
   'one-time': { type: 'boolean' },
   'license-key': { type: 'string' },

@@ -21,12 +21,12 @@ export function composeSignIn(
   clock: Clock,
   { execute }: Pick<Tokens, 'execute'>,
 ): SingleSignOn {
-  const { issuer, groupsClaim, admins, operators, viewers } = auth.oidc;
+  const { issuer, groupsClaim } = auth.oidc;
   return createSingleSignOn(store, {
     provider: issuer === '' ? null : openProvider(auth.oidc, clock),
     name: nameOfProvider(auth.oidc),
     groupsClaim,
-    roles: { admins, operators, viewers },
+    roles: auth.oidc,
     execute,
     readWall: clock.readWall,
     readMonotonicMs: clock.readMonotonicMs,

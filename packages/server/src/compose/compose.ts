@@ -47,6 +47,7 @@ import { BACKUP_CHECKS, composeBackups } from './compose-backup.ts';
 import { type CloudParts, composeCloud, composeGrants, createCloudLoops } from './compose-cloud.ts';
 import { composeDoctor } from './compose-doctor.ts';
 import { composeEvents, type EventParts } from './compose-events.ts';
+import { composeLimited } from './compose-limited.ts';
 import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
 import { composeDirectory, composePeople, composeSignIn, findElsewhere } from './compose-sign-in.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
@@ -193,7 +194,7 @@ export function composeApp(
     ...describeParts(config),
     ...{ store, ...keeping, cloudLink, requests, room: lending.room },
   });
-  const routes = createRoutes({
+  const services = {
     ...access,
     audit,
     ...keeping,
@@ -219,9 +220,11 @@ export function composeApp(
     listLogLines: () => options.recent?.list() ?? [],
     facts,
     readMonotonicMs,
-  });
+  };
+  const routes = createRoutes(services);
   const app = createApp({
     routes: [...routes, ...(environment.routes ?? [])],
+    listRoutesFor: composeLimited(store, services, lending.takeSlot),
     ...access,
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, environment) },
     log,
@@ -375,6 +378,7 @@ function composeLending(store: Store, settings: CurrentSettings, readMonotonicMs
   const takeSlot = createTakeSlot(store, room, { settings, readMonotonicMs });
   return {
     room,
+    takeSlot,
     counting: createCounting(store, takeSlot),
     lending: createLending(store, takeSlot),
     oversight: createOversight(store),

@@ -19,7 +19,7 @@ export function withoutWriting(store: Store): Store {
     isHealthy: () => false,
     isLeader: () => false,
     tally: store.tally,
-    listWaiting: () => store.listWaiting(),
+    listWaiting: (products) => store.listWaiting(products),
     turns: store.turns,
     listPools: () => store.listPools(),
     close: async () => {},

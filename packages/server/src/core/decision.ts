@@ -1,4 +1,4 @@
-import type { Role } from './access/role.ts';
+import type { ProductLimit, Role } from './access/role.ts';
 import type { SecondFactor } from './access/second-factor.ts';
 import type { Token } from './access/token.ts';
 import type { HistoryStep } from './history/thinning.ts';
@@ -66,9 +66,16 @@ export type Change = Readonly<
 >;
 
 export type SystemChange = Readonly<
-  | { kind: 'put_account'; name: string; role: Role; passwordHash: string; oneTime: boolean }
+  | {
+      kind: 'put_account';
+      name: string;
+      role: Role;
+      products: ProductLimit;
+      passwordHash: string;
+      oneTime: boolean;
+    }
   | { kind: 'put_password'; name: string; passwordHash: string; oneTime: boolean }
-  | { kind: 'put_role'; name: string; role: Role }
+  | { kind: 'put_role'; name: string; role: Role; products: ProductLimit }
   | { kind: 'remove_account'; name: string }
   /** Its secret is put apart. */
   | { kind: 'put_second_factor'; name: string; secondFactor: SecondFactor }

@@ -1,5 +1,5 @@
 import type { OneTimePassword } from './access/one-time-password.ts';
-import type { Role } from './access/role.ts';
+import type { ProductLimit, Role } from './access/role.ts';
 import type { SecondFactor } from './access/second-factor.ts';
 import type { Token } from './access/token.ts';
 import type { ClockJump } from './clock/clock.ts';
@@ -101,6 +101,7 @@ export interface SystemFacts {
 /** What a decision sees of an account. */
 interface KeptAccount {
   readonly role: Role;
+  readonly products: ProductLimit;
   readonly passwordHash: string;
   /** `null`: the password is its owner's own. */
   readonly oneTime: OneTimePassword | null;

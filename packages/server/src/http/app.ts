@@ -3,6 +3,7 @@ import type { HttpRequest, Peer } from '@berth/web/http-request';
 import { type InputRules, readInput } from '@berth/web/read-input';
 import type { Reply } from '@berth/web/reply';
 import { createRouter, describeMethods, type Router, refuseMethod } from '@berth/web/router';
+import { isSameLimit } from '../core/access/role.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -18,6 +19,8 @@ import { ACCESS, inputOf, type Route } from './route.ts';
 
 interface AppOptions {
   readonly routes: readonly Route[];
+  /** The same routes, on nothing but these products. */
+  readonly listRoutesFor: (products: readonly string[]) => ReadonlyMap<string, Route>;
   readonly accounts: Accounts;
   readonly auth: AuthSettings;
   readonly pages: WebPageRules;
@@ -122,21 +125,23 @@ async function handle(
   if (route.takesPassword === true) requireTlsIfAsked(peer, auth);
   const visit = { route, request, peer, auth, accounts, isUse: true };
   const found = identifyCaller(visit);
-  const caller = found instanceof Promise ? await found : found;
+  let caller = found instanceof Promise ? await found : found;
   const read = readInput(request.method === 'POST' ? onPost : onGet, request);
   const { query, body, hasBody } = read instanceof Promise ? await read : read;
-  // A body may arrive slowly, and the credentials may be revoked meanwhile.
-  if (hasBody && ACCESS[route.access].class === 'admin') await identifyCaller(visit);
+  // A body may arrive slowly, and the credentials may be revoked meanwhile, or limited.
+  if (hasBody && ACCESS[route.access].class === 'admin') caller = await identifyCaller(visit);
   const isStillAllowed = async () => {
     try {
-      await identifyCaller({ ...visit, isUse: false });
-      return true;
+      const now = await identifyCaller({ ...visit, isUse: false });
+      return isSameLimit(now.products, caller.products);
     } catch {
       return false;
     }
   };
   if (body.store_id !== undefined) await route.requireStore?.(body.store_id);
-  return route.handle({ request, caller, peer, isStillAllowed, query, body });
+  const input = { request, caller, peer, isStillAllowed, query, body };
+  if (caller.products === null) return route.handle(input);
+  return (options.listRoutesFor(caller.products).get(route.name) as Route).handle(input);
 }
 
 /** Unknown paths and other versions of the API: always JSON, as clients expect. */

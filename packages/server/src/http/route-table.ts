@@ -68,7 +68,7 @@ import { passwordRoutes } from './routes/v4/password.ts';
 import { productRoutes } from './routes/v4/products.ts';
 import { createStoreGate } from './routes/v4/store-gate.ts';
 
-interface Services {
+export interface Services {
   readonly accounts: Accounts;
   readonly audit: AuditTrail;
   readonly backups: Backups;

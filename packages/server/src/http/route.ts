@@ -55,6 +55,11 @@ export interface Route extends RoutePlace {
   readonly name: string;
   readonly access: Access;
   readonly summary: string;
+  /**
+   * Whether operators who are limited to products may call it. They get the route of `listRoutesFor` in
+   * `app.ts`, whose services see only those products. All other routes refuse them.
+   */
+  readonly isForProducts?: true;
   /** Its heading in the API document, from the route table. */
   readonly tag?: Tag;
   /** A route with both takes its fields from the query of a GET or the body of a POST. */

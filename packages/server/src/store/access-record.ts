@@ -1,5 +1,5 @@
 import type { OneTimePassword } from '../core/access/one-time-password.ts';
-import type { Role } from '../core/access/role.ts';
+import type { ProductLimit, Role } from '../core/access/role.ts';
 import type { SecondFactor } from '../core/access/second-factor.ts';
 import type { Token } from '../core/access/token.ts';
 import type { Instant } from '../core/nouns/instant.ts';
@@ -7,6 +7,7 @@ import type { Instant } from '../core/nouns/instant.ts';
 export interface AccountRecord {
   readonly name: string;
   readonly role: Role;
+  readonly products: ProductLimit;
   readonly passwordHash: string;
   /** `null`: the owner has set the password. */
   readonly oneTime: OneTimePassword | null;

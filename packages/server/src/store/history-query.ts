@@ -15,7 +15,11 @@ interface Span {
 interface OfLicense extends Span {
   /** `null`: of all licenses, also removed ones. */
   readonly licenseId: LicenseId | null;
+  /** If not one license is meant: only these. */
+  readonly among?: readonly LicenseId[] | undefined;
 }
+
+export type WhichLicenses = Pick<OfLicense, 'licenseId' | 'among'>;
 
 /** Questions about the history. */
 export type HistoryQuery =
@@ -25,6 +29,7 @@ export type HistoryQuery =
   | ListConsumptionHistory
   | ListWaitHistory
   | AskWhatIf
+  | { readonly kind: 'list_products' }
   | ({ readonly kind: 'list_old_history' } & HistoryCutoffs);
 
 export interface ListSlotHistory extends OfLicense {
@@ -74,6 +79,8 @@ export interface AskWhatIf extends Span {
 }
 
 export interface HistoryAnswers {
+  /** Of every license, also of removed ones. */
+  list_products: readonly { readonly licenseId: LicenseId; readonly product: string }[];
   list_slot_history: readonly SlotSeries[];
   list_denial_history: DenialHistory;
   list_user_history: { readonly users: readonly UserHistory[]; readonly leftOff: number };

@@ -65,6 +65,8 @@ export interface ListRegistrations {
   readonly kind: 'list_registrations';
   readonly licenseId: LicenseId | null;
   readonly product: string | null;
+  /** Only those of these licenses. */
+  readonly among?: readonly LicenseId[] | undefined;
   readonly user: string | null;
   /** Only those whose last request came from this address or range. */
   readonly origin?: AddressRange | undefined;

@@ -1,3 +1,4 @@
+import type { ProductLimit } from '../core/access/role.ts';
 import type { ClockJump } from '../core/clock/clock.ts';
 import type { Command } from '../core/command.ts';
 import type { Obstacle } from '../core/lending/waiting-line.ts';
@@ -45,8 +46,8 @@ export interface Store {
   isLeader(): boolean;
   /** What this server has done with it since it was opened, for monitoring. */
   readonly tally: StoreTally;
-  /** Who waits for a slot, on all servers. */
-  listWaiting(): Promise<LineDescription>;
+  /** Who waits for a slot of these products, on all servers; `null`: of all. */
+  listWaiting(products?: ProductLimit): Promise<LineDescription>;
   /** Whose turn it is in the line of those who wait. */
   readonly turns: TurnSignal;
   /** Its connections to a database; empty if it has none. */

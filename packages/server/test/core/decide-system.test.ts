@@ -97,7 +97,13 @@ const COMMANDS: { [K in SystemCommand['kind']]: Extract<SystemCommand, { kind: K
   forget_user: { kind: 'forget_user', user: 'bob', by },
 };
 
-const ACCOUNT = { role: 'admin', passwordHash: 'h', oneTime: null, secondFactor: null } as const;
+const ACCOUNT = {
+  role: 'admin',
+  products: null,
+  passwordHash: 'h',
+  oneTime: null,
+  secondFactor: null,
+} as const;
 
 const EVERYTHING: SystemFacts = {
   isSetUp: false,

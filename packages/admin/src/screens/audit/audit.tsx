@@ -4,6 +4,7 @@ import { readNow } from '../../clock.ts';
 import { addressOf } from '../../data/api.ts';
 import { useLicenses } from '../../data/overview.ts';
 import { linkTo, setParams, usePlace } from '../../data/route.ts';
+import { may } from '../../data/session.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
@@ -50,15 +51,21 @@ export function Audit() {
     <div class="content wide">
       <PageHead
         title="Audit"
-        lead="Everything that happened, in chains that cannot be changed without a trace."
+        lead={
+          may('GET /api/admin/audit/verify')
+            ? 'Everything that happened, in chains that cannot be changed without a trace.'
+            : 'What happened with your products.'
+        }
       >
-        <Button icon="audit" onClick={() => setVerifying(true)}>
+        <Button icon="audit" needs="GET /api/admin/audit/verify" onClick={() => setVerifying(true)}>
           Verify
         </Button>
-        <a class="button" href={addressOf('/api/admin/audit/export')} download="audit.jsonl">
-          <Icon name="download" />
-          Export
-        </a>
+        {may('GET /api/admin/audit/export') && (
+          <a class="button" href={addressOf('/api/admin/audit/export')} download="audit.jsonl">
+            <Icon name="download" />
+            Export
+          </a>
+        )}
       </PageHead>
       {isVerifying && <VerifyLog onClose={() => setVerifying(false)} />}
       <div class="filters">

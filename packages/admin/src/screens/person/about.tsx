@@ -1,7 +1,7 @@
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
-import { useResource } from '../../data/resource.ts';
+import { useAllowed } from '../../data/overview.ts';
 import { Button } from '../../parts/button.tsx';
 import { ask } from '../../parts/dialog.tsx';
 import { Term, TermList } from '../../parts/facts.tsx';
@@ -22,7 +22,7 @@ interface AboutProps {
 
 /** What else is known, and the way to forget it. */
 export function About({ user, slots, lastAt, onForget }: AboutProps) {
-  const barred = useResource('/api/admin/rules/why', { user }, { isLive: true }).data?.barred_by ?? [];
+  const barred = useAllowed('/api/admin/rules/why', { user }, { isLive: true }).data?.barred_by ?? null;
   const hosts = [...new Set(slots.map(({ os_hostname }) => os_hostname).filter((host) => host !== null))];
   const isProven = slots.length > 0 && slots.every(({ credential }) => credential !== null);
   return (
@@ -38,9 +38,11 @@ export function About({ user, slots, lastAt, onForget }: AboutProps) {
               <bdi>{hosts.join(', ')}</bdi>
             </Term>
           )}
-          <Term name="Barred" note={barred.map(sayBarring).join('. ')}>
-            {barred.length === 0 ? 'no' : 'yes, new requests are refused'}
-          </Term>
+          {barred !== null && (
+            <Term name="Barred" note={barred.map(sayBarring).join('. ')}>
+              {barred.length === 0 ? 'no' : 'yes, new requests are refused'}
+            </Term>
+          )}
           {slots.length > 0 && (
             <Term name="Name" note={isProven ? '' : 'Clients do not have to prove it.'}>
               {isProven ? 'sent with credentials' : 'as the client states it'}

@@ -1,6 +1,6 @@
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { useBars } from '../../data/bars.ts';
-import { useLicenses, useLine } from '../../data/overview.ts';
+import { useAllowed, useLicenses, useLine } from '../../data/overview.ts';
 import { type Resource, useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { may } from '../../data/session.ts';
@@ -48,7 +48,7 @@ function PersonHead({ user, slots, onChange }: PersonHeadProps) {
     .filter((one) => one.user === user)
     .map(({ product, feature }) => feature ?? byProduct.get(product) ?? product);
   const { canBar, reload } = useBars();
-  const why = useResource('/api/admin/rules/why', { user }, { isLive: true });
+  const why = useAllowed('/api/admin/rules/why', { user }, { isLive: true });
   const changeBars = () => {
     reload();
     why.reload();

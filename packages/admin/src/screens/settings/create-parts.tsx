@@ -2,6 +2,7 @@ import type { OperationKey } from '@berth/protocol/admin/admin-api';
 import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
 import { Command } from '../../parts/states.tsx';
 
 interface CreateButtonProps {
@@ -21,6 +22,18 @@ export function CreateButton({ label, needs, onClick }: CreateButtonProps) {
       </Button>
     </p>
   );
+}
+
+interface ProductsFieldProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly isFirst?: boolean;
+}
+
+/** What an operator is limited to. */
+export function ProductsField(props: ProductsFieldProps) {
+  const hint = 'Product codes with commas between them. Empty: all products.';
+  return <Field label="Only for these products" hint={hint} {...props} />;
 }
 
 interface ShownOnceProps {

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { linkTo, usePlace } from '../../data/route.ts';
-import { may } from '../../data/session.ts';
-import type { Section } from '../../parts/frame.tsx';
+import { may, session } from '../../data/session.ts';
+import { listAllowed, type Section } from '../../parts/frame.tsx';
 import { PageHead } from '../../parts/head.tsx';
+import { sayLimit } from '../../words/role.ts';
 import { BackupSettings } from './backup-settings.tsx';
 import { NotificationSettings } from './channel-settings.tsx';
 import { CloudSettings } from './cloud-settings.tsx';
@@ -21,32 +22,60 @@ interface Part extends Section {
 const PARTS: readonly Part[] = [
   {
     path: 'server',
+    needs: 'GET /api/admin/status',
     label: 'Server',
     words: 'version certificate tls data database',
     draw: () => <ServerSettings />,
   },
   {
     path: 'cloud',
+    needs: 'GET /api/admin/status',
     label: 'Cloud and keys',
     words: 'vendor api key master key',
     draw: () => <CloudSettings />,
   },
-  { path: 'users', label: 'Users', words: 'accounts roles administrators', draw: () => <UserSettings /> },
-  { path: 'tokens', label: 'Tokens', words: 'api programs', draw: () => <TokenSettings /> },
-  { path: 'limits', label: 'Limits and notices', words: 'rate address', draw: () => <LimitSettings /> },
+  {
+    path: 'users',
+    needs: 'GET /api/admin/users',
+    label: 'Users',
+    words: 'accounts roles administrators',
+    draw: () => <UserSettings />,
+  },
+  {
+    path: 'tokens',
+    needs: 'GET /api/admin/tokens',
+    label: 'Tokens',
+    words: 'api programs',
+    draw: () => <TokenSettings />,
+  },
+  {
+    path: 'limits',
+    needs: 'GET /api/admin/settings',
+    label: 'Limits and notices',
+    words: 'rate address',
+    draw: () => <LimitSettings />,
+  },
   {
     path: 'notifications',
+    needs: 'GET /api/admin/channels',
     label: 'Notifications',
     words: 'mail slack teams webhooks channels quiet hours digest events secret',
     draw: () => <NotificationSettings />,
   },
   {
     path: 'forwarding',
+    needs: 'GET /api/admin/status',
     label: 'Forwarding',
     words: 'syslog siem audit log events file',
     draw: () => <ForwardingSettings />,
   },
-  { path: 'backup', label: 'Backup', words: 'schedule restore passphrase', draw: () => <BackupSettings /> },
+  {
+    path: 'backup',
+    needs: 'GET /api/admin/backups',
+    label: 'Backup',
+    words: 'schedule restore passphrase',
+    draw: () => <BackupSettings />,
+  },
   {
     path: 'password',
     label: 'Your password',
@@ -60,20 +89,24 @@ const PARTS: readonly Part[] = [
 export const SETTING_SECTIONS: readonly Section[] = PARTS;
 
 export function Settings() {
-  const chosen = usePlace().path[1] ?? 'server';
-  const part = PARTS.find(({ path }) => path === chosen) ?? PARTS[0];
+  const chosen = usePlace().path[1];
+  const products = session.get()?.products ?? null;
+  const parts = listAllowed(PARTS);
+  const part = parts.find(({ path }) => path === chosen) ?? parts[0];
   return (
     <div class="content settings">
       <PageHead
         title="Settings"
         lead={
-          may('POST /api/admin/settings')
-            ? undefined
-            : 'Your account can see these settings. Administrators can change them.'
+          products !== null
+            ? `${sayLimit(products)}. Administrators see the settings of the server.`
+            : may('POST /api/admin/settings')
+              ? undefined
+              : 'Your account can see these settings. Administrators can change them.'
         }
       />
       <nav class="settings-nav" aria-label="Settings">
-        {PARTS.map(({ path, label }) => (
+        {parts.map(({ path, label }) => (
           <a
             key={path}
             href={linkTo(`settings/${path}`)}

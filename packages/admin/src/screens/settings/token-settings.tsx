@@ -13,8 +13,9 @@ import { Empty, Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { CreateButton, ShownOnce } from './create-parts.tsx';
-import { ROLES } from './user-settings.tsx';
+import { readProducts, sayRole } from '../../words/role.ts';
+import { CreateButton, ProductsField, ShownOnce } from './create-parts.tsx';
+import { ROLE_CHOICES } from './user-settings.tsx';
 
 const KINDS = { auth: 'from /auth', session: 'browser', api: 'created' } as const;
 
@@ -67,7 +68,7 @@ function TokenTable({ tokens, onChange }: TokenTableProps) {
             <Name text={token.name ?? token.account ?? token.id} isStrong />
           </td>
           <td>{KINDS[token.kind]}</td>
-          <td>{token.role}</td>
+          <td class="cut">{sayRole(token)}</td>
           <td>
             <Time at={token.used_at} none="never" />
           </td>
@@ -94,7 +95,7 @@ function askToRevoke(token: Token, onChange: () => void): void {
     text: 'It stops working at once.',
     facts: [
       ['Token', name],
-      ['Role', token.role],
+      ['Role', sayRole(token)],
     ],
     after: 'This cannot be undone.',
     verb: token.kind === 'session' ? 'End session' : 'Revoke token',
@@ -115,13 +116,15 @@ const DAYS: readonly (readonly [string, string])[] = [
 function CreateToken({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('user');
+  const [products, setProducts] = useState('');
   const [days, setDays] = useState('365');
   const [fault, setFault] = useState<string | null>(null);
   const [token, setToken] = useState<string | null>(null);
   const send = async () => {
     setFault(name.trim() === '' ? 'Say what it is for.' : null);
     if (name.trim() === '') return;
-    setToken((await post('/api/admin/tokens/create', { name: name.trim(), role, days })).token);
+    const wish = { name: name.trim(), role, products: readProducts(role, products), days };
+    setToken((await post('/api/admin/tokens/create', wish)).token);
   };
   if (token !== null) {
     return (
@@ -144,7 +147,8 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
           isFirst
           placeholder="build server"
         />
-        <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
+        <Choose label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} />
+        {role === 'operator' && <ProductsField value={products} onInput={setProducts} />}
         <Choose label="Ends after" value={days} choices={DAYS} onChange={setDays} />
       </Form>
     </Dialog>

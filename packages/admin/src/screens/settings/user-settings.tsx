@@ -1,3 +1,4 @@
+import { RIGHTS, ROLES } from '@berth/protocol/admin/choices';
 import type { Account, AccountPassword, Role } from '@berth/protocol/admin/users';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
@@ -13,25 +14,25 @@ import { Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { CreateButton, ShownOnce } from './create-parts.tsx';
+import { readProducts, sayRole } from '../../words/role.ts';
+import { CreateButton, ProductsField, ShownOnce } from './create-parts.tsx';
 
-export const ROLES: readonly (readonly [Role, string])[] = [
-  ['admin', 'admin: may do everything'],
-  ['operator', 'operator: sees everything, releases slots'],
-  ['viewer', 'viewer: sees everything, changes nothing'],
-  ['user', 'user: for applications'],
-];
+/** The highest first. */
+export const ROLE_CHOICES = ROLES.map((role) => [role, `${role}: ${RIGHTS[role]}`] as const).reverse();
 
 /** The accounts and what they may do. */
 export function UserSettings() {
   const users = useResource('/api/admin/users', {}, { isLive: true });
   const [isAdding, setAdding] = useState(false);
+  const [limited, setLimited] = useState<Account | null>(null);
   const [secret, setSecret] = useState<AccountPassword | null>(null);
   return (
     <>
       <CreateButton label="Add a user" needs="POST /api/admin/users/add" onClick={() => setAdding(true)} />
       <Show of={users} what="The users">
-        {(data) => <UserTable users={data.users} onSecret={setSecret} onChange={users.reload} />}
+        {(data) => (
+          <UserTable users={data.users} onSecret={setSecret} onChange={users.reload} onLimit={setLimited} />
+        )}
       </Show>
       {isAdding && (
         <AddUser
@@ -39,6 +40,15 @@ export function UserSettings() {
           onAdded={(made) => {
             setAdding(false);
             setSecret(made);
+            users.reload();
+          }}
+        />
+      )}
+      {limited !== null && (
+        <LimitUser
+          account={limited}
+          onClose={() => {
+            setLimited(null);
             users.reload();
           }}
         />
@@ -59,9 +69,10 @@ interface UserTableProps {
   readonly users: readonly Account[];
   readonly onSecret: (secret: AccountPassword) => void;
   readonly onChange: () => void;
+  readonly onLimit: (account: Account) => void;
 }
 
-function UserTable({ users, onSecret, onChange }: UserTableProps) {
+function UserTable({ users, onSecret, onChange, onLimit }: UserTableProps) {
   return (
     <Table columns={['Name', 'Role', 'Password', 'Second factor', 'Added']} hasActions>
       {users.map((account) => (
@@ -70,7 +81,7 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
             <Name text={account.name} isStrong />
             {account.name === session.get()?.name && <span class="quiet"> (you)</span>}
           </td>
-          <td>{account.role}</td>
+          <td class="cut">{sayRole(account)}</td>
           <td>
             {account.one_time_password ? (
               <>
@@ -86,7 +97,7 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
           </td>
           <td class="right">
             {may('POST /api/admin/users/role') && account.name !== session.get()?.name && (
-              <UserMenu account={account} onSecret={onSecret} onChange={onChange} />
+              <UserMenu {...{ account, onSecret, onChange }} onLimit={() => onLimit(account)} />
             )}
           </td>
         </tr>
@@ -95,17 +106,18 @@ function UserTable({ users, onSecret, onChange }: UserTableProps) {
   );
 }
 
-interface UserMenuProps extends Omit<UserTableProps, 'users'> {
+interface UserMenuProps extends Omit<UserTableProps, 'users' | 'onLimit'> {
   readonly account: Account;
+  readonly onLimit: () => void;
 }
 
-function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
-  const { name, role } = account;
-  const setRole = async (chosen: Role) => {
-    await post('/api/admin/users/role', { name, role: chosen });
+function UserMenu({ account, onSecret, onChange, onLimit }: UserMenuProps) {
+  const { name, role, products } = account;
+  const setRole = async (chosen: Role, limit?: readonly string[]) => {
+    await post('/api/admin/users/role', { name, role: chosen, products: limit && [...limit] });
     onChange();
   };
-  const roles = ROLES.filter(([other]) => other !== role).map(([other]) => ({
+  const roles = ROLE_CHOICES.filter(([other]) => other !== role).map(([other]) => ({
     label: `Make ${other}…`,
     act: () =>
       ask({
@@ -113,16 +125,17 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
         text: 'It counts at once, also for sessions that are open.',
         facts: [
           ['Account', name],
-          ['Role', `${role}, then ${other}`],
+          ['Role', `${sayRole(account)}, then ${other}`],
         ],
         verb: `Make ${other}`,
         isDangerous: false,
         act: async () => {
           await setRole(other);
-          showToast(`${name} is ${other} now.`, () => void setRole(role));
+          showToast(`${name} is ${other} now.`, () => void setRole(role, products ?? undefined));
         },
       }),
   }));
+  const limit = { label: 'Limit to products…', act: onLimit };
   const reset = {
     label: 'New one-time password…',
     act: () =>
@@ -162,7 +175,7 @@ function UserMenu({ account, onSecret, onChange }: UserMenuProps) {
       label={`Actions for ${name}`}
       className="icon-button"
       isIcon
-      items={[...roles, reset, ...second, null, remove]}
+      items={[...roles, ...(role === 'operator' ? [limit] : []), reset, ...second, null, remove]}
     >
       <Icon name="more" />
     </MenuButton>
@@ -192,17 +205,39 @@ interface AddUserProps {
 function AddUser({ onClose, onAdded }: AddUserProps) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('operator');
+  const [products, setProducts] = useState('');
   const [fault, setFault] = useState<string | null>(null);
   const send = async () => {
     setFault(name.trim() === '' ? 'The name is missing.' : null);
-    if (name.trim() !== '') onAdded(await post('/api/admin/users/add', { name: name.trim(), role }));
+    if (name.trim() === '') return;
+    const wish = { name: name.trim(), role, products: readProducts(role, products) };
+    onAdded(await post('/api/admin/users/add', wish));
   };
   return (
     <Dialog title="Add a user" onClose={onClose}>
       <Form verb="Add user" failure="The user was not added." onSend={send} onCancel={onClose}>
         <p>You get a one-time password to hand over.</p>
         <Field label="Name" value={name} onInput={setName} fault={fault} isFirst />
-        <Choose label="Role" value={role} choices={ROLES} onChange={setRole} />
+        <Choose label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} />
+        {role === 'operator' && <ProductsField value={products} onInput={setProducts} />}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Limits an operator, or lifts the limit. */
+function LimitUser({ account, onClose }: { readonly account: Account; readonly onClose: () => void }) {
+  const { name, role } = account;
+  const [products, setProducts] = useState(account.products?.join(', ') ?? '');
+  const send = async () => {
+    await post('/api/admin/users/role', { name, role, products: readProducts(role, products) });
+    onClose();
+  };
+  return (
+    <Dialog title={`Limit ${name} to products`} onClose={onClose}>
+      <Form verb="Save" failure="The limit was not changed." onSend={send} onCancel={onClose}>
+        <p>It counts at once, also for sessions that are open.</p>
+        <ProductsField value={products} onInput={setProducts} isFirst />
       </Form>
     </Dialog>
   );

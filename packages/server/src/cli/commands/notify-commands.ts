@@ -106,7 +106,7 @@ async function refuseUnknown(client: AdminClient, name: string) {
   return { ok: false, body: { status: 400, code: 'channel_not_found', message } } as const;
 }
 
-function splitList(text: string | undefined): string[] | undefined {
+export function splitList(text: string | undefined): string[] | undefined {
   return text?.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()]));
 }
 

@@ -6,6 +6,7 @@ import type { CallOf } from '@berth/shell/console/hints';
 import { type AdminClient, type RefusedAnswer, withFacts } from '../admin-client.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import { InputError } from '../read-secrets.ts';
+import { splitList } from './notify-commands.ts';
 
 type Account = GetAnswer<'/api/admin/users'>['users'][number];
 type Token = GetAnswer<'/api/admin/tokens'>['tokens'][number];
@@ -20,6 +21,16 @@ function requireRole({ role = '' }: Flags): Account['role'] {
   throw new InputError(`--role must be one of ${ROLES.join(', ')}, not "${role}".${suggest(role, ROLES)}`);
 }
 
+/** Separated by commas; missing: all. */
+function productsOf({ products }: Flags) {
+  return { products: splitList(products) };
+}
+
+/** After the role of an operator who is limited. */
+function sayProducts(products: readonly string[] | null | undefined): string {
+  return products == null ? '' : ` for ${products.join(', ')}`;
+}
+
 /** Accounts for people, who have a password, and tokens for programs. */
 export const USER_COMMANDS: readonly Command[] = [
   defineCommand({
@@ -31,7 +42,7 @@ export const USER_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'user add',
     arguments: ['NAME'],
-    usage: '--role ROLE [--one-time]',
+    usage: '--role ROLE [--products A,B] [--one-time]',
     about:
       'add an account with the role user, viewer, operator or admin; standard input provides its password',
     reads: (flags) => {
@@ -44,11 +55,15 @@ export const USER_COMMANDS: readonly Command[] = [
         : null,
     ask: async (client, [name], flags, [password]) => {
       const role = requireRole(flags);
-      return withFacts(await client.post('/api/admin/users/add', { name, role, ...given(password) }), {
-        role,
-      });
+      const facts = { role, ...productsOf(flags) };
+      return withFacts(
+        await client.post('/api/admin/users/add', { name, ...facts, ...given(password) }),
+        facts,
+      );
     },
-    show: (body) => `Added account "${body.name}" with role ${body.role}.\n${showPassword(body)}`,
+    show: (body) =>
+      `Added account "${body.name}" with role ${body.role}${sayProducts(body.products)}.\n` +
+      showPassword(body),
   }),
   defineCommand({
     words: 'user password',
@@ -69,13 +84,15 @@ export const USER_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'user role',
     arguments: ['NAME'],
-    usage: '--role ROLE',
-    about: 'change the role of an account',
+    usage: '--role ROLE [--products A,B]',
+    about: 'change the role of an account; --products limits an operator to products',
     ask: async (client, [name], flags) => {
       const role = requireRole(flags);
-      return withFacts(await client.post('/api/admin/users/role', { name, role }), { name, role });
+      const wish = { name, role, ...productsOf(flags) };
+      return withFacts(await client.post('/api/admin/users/role', wish), wish);
     },
-    show: ({ changed, name, role }) => `"${name}" ${changed === 0 ? 'already has' : 'now has'} role ${role}.`,
+    show: ({ changed, name, role, products }) =>
+      `"${name}" ${changed === 0 ? 'already has' : 'now has'} role ${role}${sayProducts(products)}.`,
   }),
   defineCommand({
     words: 'user remove',
@@ -105,11 +122,11 @@ export const USER_COMMANDS: readonly Command[] = [
   defineCommand({
     words: 'token create',
     arguments: ['NAME'],
-    usage: '--role ROLE [--days N|never]',
+    usage: '--role ROLE [--products A,B] [--days N|never]',
     about: 'create a token for a program; it is shown only once and expires after 365 days by default',
     ask: async (client, [name], flags) => {
       const role = requireRole(flags);
-      return client.post('/api/admin/tokens/create', { name, role, days: flags.days });
+      return client.post('/api/admin/tokens/create', { name, role, ...productsOf(flags), days: flags.days });
     },
     show: ({ id, token, expires_at }) =>
       `${token}\nThis is token ${id}. It is shown only once. Send it as "Authorization: Bearer TOKEN". ` +
@@ -142,9 +159,9 @@ function given(password: string | undefined): { readonly password?: string } {
 }
 
 function showUsers({ users }: { readonly users: readonly Account[] }): string {
-  const rows = users.map(({ name, role, one_time_until, second_factor, created_at }) => [
+  const rows = users.map(({ name, role, products, one_time_until, second_factor, created_at }) => [
     name,
-    role,
+    role + sayProducts(products),
     one_time_until === null ? 'own' : `one-time, until ${one_time_until}`,
     second_factor ? 'yes' : 'no',
     created_at,
@@ -183,7 +200,7 @@ function showTokens({ tokens }: { readonly tokens: readonly Token[] }): string {
     token.id,
     token.kind,
     token.name ?? token.account,
-    token.role,
+    token.role + sayProducts(token.products),
     token.used_at ?? 'never',
     sayEnd(token),
   ]);

@@ -1,23 +1,51 @@
 import { quote } from '@berth/protocol/quote';
-import type { Role } from './role.ts';
+import type { ProductLimit, Role } from './role.ts';
 
 /** Which groups of a company give which role. The role `user` is for applications. */
 export interface GroupRoles {
   readonly admins: readonly string[];
   readonly operators: readonly string[];
+  /** Groups for single products, each as PRODUCT=GROUP. */
+  readonly productOperators: readonly string[];
   readonly viewers: readonly string[];
 }
 
-/** The highest role that one of the groups gives; `null`: none does. */
+interface Standing {
+  readonly role: Role;
+  readonly products: ProductLimit;
+}
+
+/**
+ * The highest role that one of the groups gives; `null`: none does. An operator of all products is above one
+ * of some, who has the products of all of their groups, and is above a viewer.
+ */
 export function roleOfGroups(
   groups: readonly string[],
-  { admins, operators, viewers }: GroupRoles,
-): Role | null {
+  { admins, operators, productOperators, viewers }: GroupRoles,
+): Standing | null {
   const all = new Set(groups);
   const isIn = (some: readonly string[]) => some.some((group) => all.has(group));
-  if (isIn(admins)) return 'admin';
-  if (isIn(operators)) return 'operator';
-  return isIn(viewers) ? 'viewer' : null;
+  if (isIn(admins)) return { role: 'admin', products: null };
+  if (isIn(operators)) return { role: 'operator', products: null };
+  const own = productOperators.map(splitEntry).filter(([, group]) => all.has(group));
+  if (own.length > 0) return { role: 'operator', products: [...new Set(own.map(([product]) => product))] };
+  return isIn(viewers) ? { role: 'viewer', products: null } : null;
+}
+
+/** At the first "=": names in a directory contain more. */
+function splitEntry(entry: string): readonly [product: string, group: string] {
+  const at = entry.indexOf('=');
+  return [entry.slice(0, at).trim(), entry.slice(at + 1).trim()];
+}
+
+/** The same for groups of a directory: with names that are equal if they mean the same. */
+export function normalizeGroups({ admins, operators, productOperators, viewers }: GroupRoles): GroupRoles {
+  return {
+    admins: admins.map(normalizeDn),
+    operators: operators.map(normalizeDn),
+    productOperators: productOperators.map(splitEntry).map(([of, group]) => `${of}=${normalizeDn(group)}`),
+    viewers: viewers.map(normalizeDn),
+  };
 }
 
 /** How many groups a refusal names: enough to see what they look like. */
@@ -29,7 +57,8 @@ export function sayNoRole(name: string, groups: readonly string[], section: stri
   const shown = groups.length === 0 ? 'none' : groups.slice(0, SHOWN_GROUPS).map(quote).join(', ') + more;
   return (
     `${quote(name)} has no role here. Their groups are: ${shown}. An administrator can add one of them to ` +
-    `the setting "${section}.admins", "${section}.operators" or "${section}.viewers".`
+    `the setting "${section}.admins", "${section}.operators", "${section}.productOperators" or ` +
+    `"${section}.viewers".`
   );
 }
 

@@ -6,6 +6,18 @@ import { ROLES } from '@berth/protocol/admin/choices';
  */
 export type Role = (typeof ROLES)[number];
 
+/** The products that an operator is limited to; `null`: to none, so that all are theirs. */
+export type ProductLimit = readonly string[] | null;
+
+export function isSameLimit(one: ProductLimit, other: ProductLimit): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** As an event records it: only if there is one. */
+export function limitOf(products: ProductLimit): { readonly products?: readonly string[] } {
+  return products === null ? {} : { products };
+}
+
 /** The roles that a role includes. Whoever may only look asks for no slots either. */
 const INCLUDED: Readonly<Record<Role, readonly Role[]>> = {
   user: ['user'],

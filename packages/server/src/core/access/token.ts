@@ -1,6 +1,6 @@
 import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
 import { isPerson } from './person.ts';
-import type { Role } from './role.ts';
+import type { ProductLimit, Role } from './role.ts';
 
 /**
  * Identifies a caller who has signed in. `auth`: from `/auth`, for programs that never ask for
@@ -23,6 +23,7 @@ export interface Token {
   /** Only of an API token. */
   readonly name: string | null;
   readonly role: Role;
+  readonly products: ProductLimit;
   readonly issuedAt: Instant;
   /** The last use, or when it was made if it was never used. */
   readonly usedAt: Instant;

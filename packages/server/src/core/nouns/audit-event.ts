@@ -102,9 +102,17 @@ export type SystemEvent = Readonly<
       by: Actor;
     }
   | { kind: 'usage_file_made'; sequence: number; by: Actor }
-  | { kind: 'account_created'; account: string; role: string; by: Actor }
+  /** `products`: only of an operator who is limited to them. */
+  | { kind: 'account_created'; account: string; role: string; products?: readonly string[]; by: Actor }
   | { kind: 'account_removed'; account: string; by: Actor }
-  | { kind: 'role_changed'; account: string; before: string; role: string; by: Actor }
+  | {
+      kind: 'role_changed';
+      account: string;
+      before: string;
+      role: string;
+      products?: readonly string[];
+      by: Actor;
+    }
   /** `oneTime`: the server made it up, and it must be replaced. */
   | { kind: 'password_changed'; account: string; oneTime: boolean; by: Actor }
   | {
@@ -112,6 +120,7 @@ export type SystemEvent = Readonly<
       tokenId: string;
       name: string;
       role: string;
+      products?: readonly string[];
       expiresAt: Instant | null;
       endsWithSetup?: true;
       by: Actor;
@@ -130,6 +139,7 @@ export type SystemEvent = Readonly<
       kind: 'signed_in';
       account: string;
       role?: string;
+      products?: readonly string[];
       subject?: string;
       recoveryCodesLeft?: number;
       by: Actor;

@@ -1,8 +1,8 @@
 import { refuseIfOver } from '../access/one-time-password.ts';
-import type { Role } from '../access/role.ts';
+import { isSameLimit, limitOf, type Role } from '../access/role.ts';
+import type { CreateAccount, RemoveAccount, SetPassword, SetRole } from '../access-command.ts';
 import { type SystemChange, unchanged } from '../decision.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import type { CreateAccount, RemoveAccount, SetPassword, SetRole } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 
 type AccountFacts = Pick<SystemFacts, 'account' | 'administrators' | 'isSetUp'>;
@@ -11,17 +11,17 @@ export const createAccount = {
   ...ON_SERVER,
   needs: ({ name }) => ({ account: name }),
 
-  decide({ name, role, passwordHash, oneTime, by }, facts: AccountFacts) {
+  decide({ name, role, products = null, passwordHash, oneTime, by }, facts: AccountFacts) {
     if (facts.account !== null) {
       return unchanged(refuse('account_exists', `There is already an account "${name}".`));
     }
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
-        { kind: 'put_account', name, role, passwordHash, oneTime },
+        { kind: 'put_account', name, role, products, passwordHash, oneTime },
         ...endSetup(facts, role, oneTime),
       ],
-      events: [{ kind: 'account_created', account: name, role, by }],
+      events: [{ kind: 'account_created', account: name, role, ...limitOf(products), by }],
     };
   },
 } satisfies SystemModule<CreateAccount>;
@@ -58,22 +58,22 @@ export const setRole = {
   ...ON_SERVER,
   needs: ({ account }) => ({ account }),
 
-  decide({ account: name, role, by }, facts: AccountFacts) {
+  decide({ account: name, role, products = null, by }, facts: AccountFacts) {
     const { account } = facts;
     if (account === null) return unchanged(refuseUnknown(name));
-    if (account.role === role) return unchanged();
+    if (account.role === role && isSameLimit(account.products, products)) return unchanged();
     if (isLastAdministrator(facts)) return unchanged(refuseLast(name));
     // Applications have none.
     const losesFactor = role === 'user' && account.secondFactor !== null;
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
-        { kind: 'put_role', name, role },
+        { kind: 'put_role', name, role, products },
         ...(losesFactor ? [{ kind: 'remove_second_factor', name } as const] : []),
         ...endSetup(facts, role, account.oneTime !== null),
       ],
       events: [
-        { kind: 'role_changed', account: name, before: account.role, role, by },
+        { kind: 'role_changed', account: name, before: account.role, role, ...limitOf(products), by },
         ...(losesFactor ? [{ kind: 'second_factor_removed', account: name, by } as const] : []),
       ],
     };

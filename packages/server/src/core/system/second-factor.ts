@@ -1,9 +1,9 @@
 import { type SecondFactor, type SentCode, spendCode } from '../access/second-factor.ts';
+import type { RemoveSecondFactor, SetSecondFactor } from '../access-command.ts';
 import { type SystemChange, unchanged } from '../decision.ts';
 import type { Actor } from '../nouns/actor.ts';
 import type { SystemEvent } from '../nouns/audit-event.ts';
 import { type Refused, refuse } from '../outcome.ts';
-import type { RemoveSecondFactor, SetSecondFactor } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 import { refuseUnknown } from './accounts.ts';
 

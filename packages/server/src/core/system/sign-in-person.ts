@@ -1,8 +1,9 @@
+import { limitOf } from '../access/role.ts';
+import type { SignInPerson } from '../access-command.ts';
 import { type SystemChange, unchanged } from '../decision.ts';
 import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
 import { attemptKey } from '../nouns/notice-key.ts';
 import { refuse } from '../outcome.ts';
-import type { SignInPerson } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 import { endSetup } from './accounts.ts';
 import { removeDead, tokenOf } from './tokens.ts';
@@ -29,7 +30,7 @@ export const signInPerson = {
         events: [{ kind: 'sign_in_failed', account, ...(reason === null ? {} : { reason }), by }],
       };
     }
-    const { tokenHash, role } = session;
+    const { tokenHash, role, products = null } = session;
     const kind = isBrowser ? 'session' : 'auth';
     return {
       outcome: { kind: 'done', count: 1 },
@@ -40,10 +41,19 @@ export const signInPerson = {
         {
           kind: 'put_token',
           tokenHash,
-          token: { ...tokenOf(tokenHash, now), kind, account, role },
+          token: { ...tokenOf(tokenHash, now), kind, account, role, products },
         },
       ],
-      events: [{ kind: 'signed_in', account, role, ...(subject === null ? {} : { subject }), by }],
+      events: [
+        {
+          kind: 'signed_in',
+          account,
+          role,
+          ...limitOf(products),
+          ...(subject === null ? {} : { subject }),
+          by,
+        },
+      ],
     };
   },
 } satisfies SystemModule<SignInPerson>;

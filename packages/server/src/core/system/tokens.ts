@@ -1,10 +1,11 @@
 import { refuseIfOver } from '../access/one-time-password.ts';
+import { limitOf } from '../access/role.ts';
 import { isTouchDue, SESSION_LIFETIME_MS, TOKEN_LIFETIME_MS, tokenIdOf } from '../access/token.ts';
+import type { CreateToken, RevokeToken, SignIn, UseToken } from '../access-command.ts';
 import { unchanged } from '../decision.ts';
 import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
 import { tokenNoticeKey } from '../nouns/notice-key.ts';
 import { refuse } from '../outcome.ts';
-import type { CreateToken, RevokeToken, SignIn, UseToken } from '../system-command.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 import { takeSecondStep } from './second-factor.ts';
 
@@ -68,7 +69,7 @@ export const createToken = {
   needs: ({ name }) => ({ token: { name } }),
 
   decide(command, facts: Pick<SystemFacts, 'token' | 'isSetUp'>, now) {
-    const { tokenHash, name, role, days, shown = 'socket', by } = command;
+    const { tokenHash, name, role, products = null, days, shown = 'socket', by } = command;
     if (shown === 'nothing' && facts.isSetUp) {
       const message =
         'Setup is over, so a token can no longer be created without credentials. Sign in first.';
@@ -82,8 +83,9 @@ export const createToken = {
     // Credentials prove little during setup: whoever is on the machine can make some for themselves.
     const endsWithSetup = shown !== 'socket' && !facts.isSetUp;
     const restriction = endsWithSetup ? 'until_set_up' : null;
-    const token = { ...tokenOf(tokenHash, now), kind: 'api', name, role, expiresAt, restriction } as const;
-    const restricted = endsWithSetup ? ({ endsWithSetup } as const) : {};
+    const own = { kind: 'api', name, role, products, expiresAt, restriction } as const;
+    const token = { ...tokenOf(tokenHash, now), ...own };
+    const restricted = { ...limitOf(products), ...(endsWithSetup ? ({ endsWithSetup } as const) : {}) };
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [{ kind: 'put_token', tokenHash, token }],
@@ -119,5 +121,6 @@ export function removeDead(now: Instant) {
 
 export function tokenOf(tokenHash: string, now: Instant) {
   const at = { issuedAt: now, usedAt: now, isUsed: false, expiresAt: null };
-  return { id: tokenIdOf(tokenHash), name: null, account: null, role: null, restriction: null, ...at };
+  const own = { name: null, account: null, role: null, products: null, restriction: null };
+  return { id: tokenIdOf(tokenHash), ...own, ...at };
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import type { Role } from '../../core/access/role.ts';
+import type { ProductLimit, Role } from '../../core/access/role.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Holder } from '../../services/access/tokens.ts';
 
@@ -12,6 +12,8 @@ export interface Caller {
   /** The name in the audit log. */
   readonly name: string;
   readonly role: Role | null;
+  /** The products that they are limited to; see `Route.isForProducts`. */
+  readonly products: ProductLimit;
   readonly address: string;
   /** The holder of the token, if the caller sent one. */
   readonly holder: Holder | null;

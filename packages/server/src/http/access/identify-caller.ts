@@ -43,8 +43,9 @@ function isOpen({ access }: Route, auth: AuthSettings): boolean {
 }
 
 /** Whether a caller that was identified may use another route, too. */
-export function mayUse({ role, holder }: Caller, route: Route, auth: AuthSettings): boolean {
+export function mayUse({ role, products, holder }: Caller, route: Route, auth: AuthSettings): boolean {
   if (isOpen(route, auth)) return true;
+  if (products !== null && route.isForProducts !== true) return false;
   if (route.access === 'own' && !isForPeople(holder)) return false;
   if (comesLater(route, findFirstStep(holder, auth))) return false;
   return role !== null && includesRole(role, ACCESS[route.access].role);
@@ -59,10 +60,21 @@ async function requireRole(visit: Visit): Promise<Caller> {
     throw onlyOnMachine();
   const first = findFirstStep(holder, auth);
   if (first !== null && comesLater(route, first)) throw new RequestError('forbidden', FIRST_STEPS[first]);
-  if (caller.role !== null && includesRole(caller.role, role)) return requireOwnAccount(route, caller);
-  throw new RequestError(
+  if (caller.role === null || !includesRole(caller.role, role)) {
+    throw new RequestError(
+      'forbidden',
+      `This requires role "${role}", but "${caller.name}" has role "${caller.role}".`,
+    );
+  }
+  if (caller.products !== null && route.isForProducts !== true) throw notForProducts(caller);
+  return requireOwnAccount(route, caller);
+}
+
+function notForProducts({ name, products }: Caller): RequestError {
+  return new RequestError(
     'forbidden',
-    `This requires role "${role}", but "${caller.name}" has role "${caller.role}".`,
+    `This concerns the whole server, but "${name}" is limited to products: ${products?.join(', ')}. Ask an ` +
+      'administrator.',
   );
 }
 
@@ -71,6 +83,7 @@ function nobody({ address }: Peer): Caller {
     kind: 'anyone',
     name: 'client',
     role: null,
+    products: null,
     address,
     holder: null,
     actor: { name: 'client', address },
@@ -100,10 +113,10 @@ async function findCaller(visit: Visit): Promise<Caller> {
 }
 
 function withToken(holder: Holder, peer: Peer): Caller {
-  const { tokenId, role, account } = holder;
+  const { tokenId, role, products, account } = holder;
   const name = account ?? `token ${holder.name}`;
   const credential = account === null ? `token ${tokenId}` : `account ${account}`;
-  return { ...named(peer, { kind: 'holder', name, role }), holder, credential };
+  return { ...named(peer, { kind: 'holder', name, role }), products, holder, credential };
 }
 
 function withCertificate(peer: Peer): Caller {

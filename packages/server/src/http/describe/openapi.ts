@@ -54,11 +54,17 @@ const WHO: Readonly<Record<Access, string>> = {
   client: 'For applications.',
   account: 'For every account.',
   own: 'For people who have signed in to an account.',
-  viewer: 'For viewers, operators and administrators.',
+  viewer: 'For viewers and higher roles.',
   operator: 'For operators and administrators.',
   admin: 'For administrators.',
   monitor: 'For every token, and for others as `metrics.access` says.',
 };
+
+/** `*`: also for operators who are limited to products, as the document says. */
+function whoMayUse({ access, isForProducts }: Route): string {
+  const isOfRole = ACCESS[access].class === 'admin' && ACCESS[access].role !== null;
+  return isForProducts && isOfRole ? `${WHO[access]} *` : WHO[access];
+}
 
 const ABOUT = `Answers are JSON unless an operation says otherwise; every error is a \`Problem\`.
 
@@ -72,6 +78,8 @@ sent, the name that is listed counts.
 What is for applications is for anyone, or where \`auth.clients\` is \`required\`, for whoever shows a token,
 a session or a client certificate. During setup, a caller on the machine itself may do what administrators
 may.
+
+\`*\` means: operators who are limited to products may use it for these.
 
 A slash behind a path is ignored. \`OPTIONS\` answers with the methods of a path.`;
 
@@ -156,7 +164,7 @@ function describeOperation(route: Route, method: string, index: number, shared: 
     summary: route.summary,
     description: isRepeated
       ? `The same as ${route.methods[0]} ${route.paths[0]}, which lists the codes.`
-      : WHO[route.access],
+      : whoMayUse(route),
     ...describeSecurity(route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
@@ -258,7 +266,7 @@ function describeAnswer(route: Route, shared: Shared): Answer {
     }
     case 'text':
       return {
-        description: 'Done. The bare word, whatever the header `Accept` says; JSON if `instance` was sent.',
+        description: 'The bare word, whatever `Accept` says; JSON if `instance` was sent.',
         content: {
           'text/plain': { schema: { type: 'string', const: answer.example }, example: answer.example },
           'application/json': { schema: jsonSchema(leftAnswer, 'output', shared.schemas) },

@@ -9,6 +9,7 @@ import type { Clock } from '../../store/clock.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import type { DirectoryPeople } from './directory-people.ts';
 import { checkPassword, hashPassword, makeOneTimePassword, requireGoodPassword } from './passwords.ts';
+import { requireLimit } from './product-limit.ts';
 import { createSecondFactors, type Owner, type SecondFactors } from './second-factors.ts';
 import { createSignInThrottle, type SignInThrottle } from './sign-in-throttle.ts';
 import { createTokens, hashToken, makeToken, type Tokens } from './tokens.ts';
@@ -78,13 +79,16 @@ export interface Accounts {
   setPassword(account: string, password: string | null, by: Actor): Promise<PasswordSet | Refused>;
   /** Requires the old password. */
   changePassword(change: PasswordChange, by: Actor): Promise<Executed>;
-  setRole(account: string, role: Role, by: Actor): Promise<Executed>;
+  /** Without products, an operator is not limited any more. */
+  setRole(account: string, wish: Pick<NewAccount, 'role' | 'products'>, by: Actor): Promise<Executed>;
   remove(account: string, by: Actor): Promise<Executed>;
 }
 
 interface NewAccount {
   readonly name: string;
   readonly role: Role;
+  /** Missing: not limited. */
+  readonly products?: readonly string[] | undefined;
   readonly password: string | null;
 }
 
@@ -131,10 +135,11 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
     },
     isBeingSetUp: async () => !(await store.read({ kind: 'is_set_up' })),
     list: () => store.read({ kind: 'list_accounts' }),
-    async add({ name, role, password }, by) {
+    async add({ name, role, products: wanted, password }, by) {
       requireGoodName(name);
+      const products = requireLimit(role, wanted);
       const { oneTimePassword, passwordHash, oneTime } = await choosePassword(password, name, hash);
-      const wish = { kind: 'create_account', name, role, passwordHash, oneTime, by } as const;
+      const wish = { kind: 'create_account', name, role, products, passwordHash, oneTime, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
     async setPassword(account, password, by) {
@@ -153,7 +158,8 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
       const wish = { kind: 'set_password', account, passwordHash, oneTime: false } as const;
       return execute({ ...wish, checkedHash, keptToken, by });
     },
-    setRole: (account, role, by) => execute({ kind: 'set_role', account, role, by }),
+    setRole: async (account, { role, products }, by) =>
+      execute({ kind: 'set_role', account, role, products: requireLimit(role, products), by }),
     remove: (account, by) => execute({ kind: 'remove_account', account, by }),
   };
 }

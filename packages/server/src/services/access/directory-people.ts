@@ -1,6 +1,12 @@
 import { RequestError } from '@berth/protocol/request-error';
 import { isReadableName, nameOfPerson, recordedId } from '../../core/access/person.ts';
-import { type GroupRoles, normalizeDn, roleOfGroups, sayNoRole } from '../../core/access/role-of-groups.ts';
+import {
+  type GroupRoles,
+  normalizeDn,
+  normalizeGroups,
+  roleOfGroups,
+  sayNoRole,
+} from '../../core/access/role-of-groups.ts';
 import { type Directory, type Person, ProviderFault } from '../../providers/sign-in-provider.ts';
 import { unavailable } from './single-sign-on.ts';
 import { hashToken, makeToken, type Tokens } from './tokens.ts';
@@ -21,11 +27,7 @@ interface Arrival {
 }
 
 export function createDirectoryPeople(directory: Directory, roles: GroupRoles): DirectoryPeople {
-  const normal = {
-    admins: roles.admins.map(normalizeDn),
-    operators: roles.operators.map(normalizeDn),
-    viewers: roles.viewers.map(normalizeDn),
-  };
+  const normal = normalizeGroups(roles);
   return {
     async find(name, password, signal) {
       try {
@@ -36,15 +38,15 @@ export function createDirectoryPeople(directory: Directory, roles: GroupRoles): 
     },
     async admit({ subject, name: own, groups }, { address, isBrowser }, execute) {
       const name = [own, subject].find(isReadableName) ?? '?';
-      const role = roleOfGroups((groups ?? []).map(normalizeDn), normal);
-      const reason = role === null ? sayNoRole(name, groups ?? [], 'auth.ldap') : null;
+      const standing = roleOfGroups((groups ?? []).map(normalizeDn), normal);
+      const reason = standing === null ? sayNoRole(name, groups ?? [], 'auth.ldap') : null;
       const token = makeToken();
       await execute({
         kind: 'sign_in_person',
         account: nameOfPerson('ldap', name),
         subject: recordedId(subject),
         address,
-        session: role === null ? null : { tokenHash: hashToken(token), role },
+        session: standing === null ? null : { tokenHash: hashToken(token), ...standing },
         reason,
         isBrowser,
         attempt: null,

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { quote } from '@berth/protocol/quote';
 import { RequestError } from '@berth/protocol/request-error';
 import { isReadableName, nameOfPerson, recordedId } from '../../core/access/person.ts';
-import type { Role } from '../../core/access/role.ts';
 import { type GroupRoles, roleOfGroups, sayNoRole } from '../../core/access/role-of-groups.ts';
 import { MINUTE_MS, SECOND_MS } from '../../core/nouns/instant.ts';
 import { attemptKey } from '../../core/nouns/notice-key.ts';
@@ -79,7 +78,7 @@ export function createSingleSignOn(store: Store, options: SingleSignOnOptions): 
     try {
       const used = await store.read({ kind: 'find_notice', key: attemptKey(hashToken(attempt)) });
       const found = used === null ? await identify(asked, attempt, back, options) : NOBODY;
-      isRight = found.role !== null;
+      isRight = found.standing !== null;
       return await admit(options, found, attempt, back.address);
     } finally {
       guess.end(isRight);
@@ -110,12 +109,12 @@ export function createSingleSignOn(store: Store, options: SingleSignOnOptions): 
 interface Found {
   readonly subject: string | null;
   readonly name: string;
-  readonly role: Role | null;
+  readonly standing: ReturnType<typeof roleOfGroups>;
   readonly fault: string | null;
 }
 
 /** It is not known who it was. */
-const NOBODY: Found = { subject: null, name: '?', role: null, fault: null };
+const NOBODY: Found = { subject: null, name: '?', standing: null, fault: null };
 
 /** A refusal is returned, because it has to be written down. */
 async function identify(
@@ -135,7 +134,7 @@ async function identify(
 
 async function admit(
   { execute }: Pick<SingleSignOnOptions, 'execute'>,
-  { subject, name, role, fault }: Found,
+  { subject, name, standing, fault }: Found,
   attempt: string,
   address: string,
 ) {
@@ -146,13 +145,13 @@ async function admit(
     account,
     subject,
     address,
-    session: role === null ? null : { tokenHash: hashToken(token), role },
+    session: standing === null ? null : { tokenHash: hashToken(token), ...standing },
     reason: fault,
     isBrowser: true,
     attempt: hashToken(attempt),
   });
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
-  if (role === null) throw new RequestError('sign_in_refused', fault ?? '');
+  if (standing === null) throw new RequestError('sign_in_refused', fault ?? '');
   return { name: account, token };
 }
 
@@ -180,10 +179,10 @@ function judge({ subject, name: own, groups }: Person, { roles, groupsClaim }: S
   if (name === undefined) {
     return { ...NOBODY, fault: 'The provider sent a name that cannot be read. Nobody was signed in.' };
   }
-  const role = roleOfGroups(groups ?? [], roles);
-  if (role !== null) return { subject: recordedId(subject), name, role, fault: null };
+  const standing = roleOfGroups(groups ?? [], roles);
+  if (standing !== null) return { subject: recordedId(subject), name, standing, fault: null };
   const fault = groups === null ? sayNoClaim(name, groupsClaim) : sayNoRole(name, groups, 'auth.oidc');
-  return { subject: recordedId(subject), name, role, fault };
+  return { subject: recordedId(subject), name, standing, fault };
 }
 
 function sayNoClaim(name: string, claim: string): string {

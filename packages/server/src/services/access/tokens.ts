@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Role } from '../../core/access/role.ts';
+import type { ProductLimit, Role } from '../../core/access/role.ts';
 import {
   isTokenAlive,
   isTouchDue,
@@ -8,18 +8,20 @@ import {
   type TokenRestriction,
   tokenIdOf,
 } from '../../core/access/token.ts';
+import type { Shown } from '../../core/access-command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import { plus } from '../../core/nouns/instant.ts';
-import type { Shown } from '../../core/system-command.ts';
 import type { TokenRecord } from '../../store/access-record.ts';
 import type { Executed, Store } from '../../store/store.ts';
+import { requireLimit } from './product-limit.ts';
 
 /** An authenticated caller. */
 export interface Holder {
   /** The name of the account, or of the token if it has one. */
   readonly name: string;
   readonly role: Role;
+  readonly products: ProductLimit;
   readonly kind: TokenKind;
   readonly restriction: TokenRestriction | null;
   /** How many recovery codes the account has left; `null`: it has no second factor. */
@@ -33,6 +35,8 @@ export interface Holder {
 interface NewToken {
   readonly name: string;
   readonly role: Role;
+  /** Missing: not limited. */
+  readonly products?: readonly string[] | undefined;
   /** `null` if it does not expire. */
   readonly days: number | null;
   /** The caller's credentials. */
@@ -137,7 +141,8 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
     async create(wanted, by) {
       const token = makeToken();
       const tokenHash = hashToken(token);
-      const outcome = await execute({ kind: 'create_token', tokenHash, ...wanted, by });
+      const products = requireLimit(wanted.role, wanted.products);
+      const outcome = await execute({ kind: 'create_token', tokenHash, ...wanted, products, by });
       const record = await store.read({ kind: 'find_token', tokenHash });
       return { id: tokenIdOf(tokenHash), token, kept: record?.token ?? null, outcome };
     },
@@ -147,9 +152,9 @@ export function createTokens(store: Store, readMonotonicMs: () => number): Token
 }
 
 function holderOf({ token, secondFactor }: TokenRecord, tokenHash: string): Holder {
-  const { account, name, role, kind, id, restriction } = token;
+  const { account, name, role, products, kind, id, restriction } = token;
   const recoveryCodesLeft = secondFactor?.recoveryCodes.length ?? null;
-  const own = { name: account ?? name ?? id, role, kind, restriction, recoveryCodesLeft };
+  const own = { name: account ?? name ?? id, role, products, kind, restriction, recoveryCodesLeft };
   return { ...own, account, tokenId: id, tokenHash };
 }
 

@@ -141,7 +141,7 @@ async function listCloudLicenses(store: Store): Promise<readonly License[]> {
 }
 
 /** Only licenses from the cloud are reported. */
-async function listCloudBacklog(store: Store): Promise<readonly BacklogRecord[]> {
+export async function listCloudBacklog(store: Store): Promise<readonly BacklogRecord[]> {
   return (await store.read({ kind: 'list_backlog' })).filter(({ source }) => source === 'cloud');
 }
 

@@ -23,6 +23,8 @@ export interface EventFeed {
 
 interface SubscribeOptions {
   readonly after: AuditPosition | null;
+  /** Leaves the links that the subscriber may see; without it, all. */
+  pick?(links: readonly AuditLink[]): Promise<readonly AuditLink[]>;
   /** Whether the subscriber may still listen; checked at every beat, and before events are sent. */
   isStillAllowed(): Promise<boolean>;
 }
@@ -139,13 +141,13 @@ class Subscriber implements Subscription {
     return null;
   }
 
+  /** A beat goes first: whoever may see nothing of a busy log must not seem to be gone. */
   async #findNext(): Promise<FeedItem | null> {
-    if (this.#hasNews) return this.#readOn(this.#position as AuditPosition);
-    if (!this.#isBeatDue)
+    if (!this.#hasNews && !this.#isBeatDue)
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-    if (this.#hasNews || !this.#isBeatDue) return null;
+    if (!this.#isBeatDue) return this.#hasNews ? this.#readOn(this.#position as AuditPosition) : null;
     this.#isBeatDue = false;
     return { kind: 'beat' };
   }
@@ -198,7 +200,8 @@ class Subscriber implements Subscription {
     const after = linkBefore({ seq, index });
     const links = await this.#log.read({ kind: 'list_audit', ...scope, after });
     if (isFull(links)) this.#hasNews = true;
-    const fresh = links
+    const seen = (await this.#options.pick?.(links)) ?? links;
+    const fresh = seen
       .map((link) => ({ link, from: link.seq === seq ? index + 1 : 0 }))
       .filter(({ link, from }) => from < link.events.length);
     const last = links.at(-1);

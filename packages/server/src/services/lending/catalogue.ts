@@ -25,12 +25,12 @@ export function createCatalogue(store: Store): Catalogue {
   return {
     list,
     async find(target) {
-      const meant = listIn(await list(null), target);
+      const meant = listMeant(await list(null), target);
       if ('kind' in meant) return meant;
       return newestOf(meant, (meant[0] as LicenseRecord).now);
     },
     async findRequestedLicenses(product) {
-      return listIn(await list(null), { product, licenseId: null });
+      return listMeant(await list(null), { product, licenseId: null });
     },
     async findLendable() {
       const records = await list(null);
@@ -48,7 +48,11 @@ function isLendable({ license, now }: LicenseRecord): boolean {
   return isUsable(license, now) && license.slots > 0;
 }
 
-function listIn(records: readonly LicenseRecord[], target: Target): readonly LicenseRecord[] | Refused {
+/** The licenses that a request means, of those that there are. */
+export function listMeant(
+  records: readonly LicenseRecord[],
+  target: Target,
+): readonly LicenseRecord[] | Refused {
   const products = new Set(records.map(({ license }) => license.product)).size;
   const isMeant = ({ license }: LicenseRecord) =>
     target.product === null

@@ -1,5 +1,6 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { ListRegistrations, RegistrationPage, SlotOrder } from '../query.ts';
+import { isAmong, listIds } from './among.ts';
 import { hasPart, partValues } from './part-of-name.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { originKeys, registrationFromRow } from './rows.ts';
@@ -21,6 +22,7 @@ const MEANT = `FROM registration JOIN license ON license.id = license_id
   WHERE ends_at > :now AND removed_at IS NULL
     AND (CAST(:licenseId AS bigint) IS NULL OR license_id = :licenseId)
     AND (CAST(:product AS text) IS NULL OR license.product = :product)
+    AND (CAST(:among AS text) IS NULL OR ${isAmong('license_id')})
     AND (CAST(:user AS text) IS NULL OR "user" = :user)
     AND (CAST(:first AS text) IS NULL OR origin BETWEEN :first AND CAST(:last AS text))
     AND (license_id, "user") > (CAST(:afterLicense AS bigint), CAST(:afterUser AS text))
@@ -80,10 +82,11 @@ export function queryRegistrations(query: ListRegistrations, now: Instant): Prep
 }
 
 function valuesOf(query: ListRegistrations, now: Instant) {
-  const { licenseId, product, user, feature = null, isBorrowed, search, after } = query;
+  const { licenseId, product, among, user, feature = null, isBorrowed, search, after } = query;
   const { first: searchFirst, last: searchLast } = originKeys(search?.origin ?? undefined);
   return {
     ...{ now, licenseId, product, user, feature },
+    among: among === undefined ? null : listIds(among),
     borrowed: isBorrowed === undefined ? null : Number(isBorrowed),
     ...originKeys(query.origin),
     ...partValues(search?.text ?? null),

@@ -7,6 +7,7 @@ import {
   rangeKeys,
 } from '@berth/protocol/address-range';
 import type { OneTimePassword } from '../../core/access/one-time-password.ts';
+import type { ProductLimit } from '../../core/access/role.ts';
 import type { SecondFactor } from '../../core/access/second-factor.ts';
 import type { Token } from '../../core/access/token.ts';
 import type { SystemChange } from '../../core/decision.ts';
@@ -42,6 +43,7 @@ export type Row = Readonly<Record<string, RowValue>>;
 export type TokenRow = RowOf<'token'> &
   FactorRow & {
     readonly role_now: Token['role'];
+    readonly products_now: string | null;
   };
 
 /** Of an account; a token may have none. */
@@ -337,13 +339,21 @@ export function segmentRow(segment: AuditSegment, mac: Uint8Array): RowOf<'audit
 
 export function accountFromRow(row: RowOf<'account'>): AccountRecord {
   const { name, role, password_hash: passwordHash, created_at: createdAt } = row;
-  const secondFactor = secondFactorFromRow(row);
-  return { name, role, passwordHash, oneTime: oneTimeFromRow(row), secondFactor, createdAt };
+  const [products, secondFactor] = [productsFromText(row.products), secondFactorFromRow(row)];
+  return { name, role, products, passwordHash, oneTime: oneTimeFromRow(row), secondFactor, createdAt };
 }
 
 function secondFactorFromRow(row: FactorRow): SecondFactor | null {
   const { second_factor_step: usedStep, recovery_codes: codes } = row;
   return usedStep === null ? null : { usedStep, recoveryCodes: JSON.parse(codes) };
+}
+
+function productsFromText(text: string | null): ProductLimit {
+  return text === null ? null : JSON.parse(text);
+}
+
+export function textOfProducts(products: ProductLimit): string | null {
+  return products === null ? null : JSON.stringify(products);
 }
 
 function oneTimeFromRow(row: RowOf<'account'>): OneTimePassword | null {
@@ -361,6 +371,7 @@ export function tokenFromRow(row: TokenRow): Token {
     account: row.account,
     name: row.name,
     role: row.role_now,
+    products: productsFromText(row.products_now),
     issuedAt: row.issued_at,
     usedAt: row.used_at,
     isUsed: row.is_used === 1,
@@ -379,6 +390,7 @@ export function tokenRow(tokenHash: string, token: NewToken): RowOf<'token'> {
     account: token.account,
     name: token.name,
     role: token.role,
+    products: textOfProducts(token.products),
     issued_at: token.issuedAt,
     used_at: token.usedAt,
     expires_at: token.expiresAt,

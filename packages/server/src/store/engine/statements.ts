@@ -16,6 +16,7 @@ import type { RowOf } from './tables.ts';
 
 /** A token of an account has the role that the account has now. */
 export const SELECT_TOKEN = `SELECT token.*, coalesce(token.role, account.role) AS role_now,
+    CASE WHEN token.role IS NULL THEN account.products ELSE token.products END AS products_now,
     account.second_factor_step, account.recovery_codes
   FROM token LEFT JOIN account ON account.name = token.account`;
 
@@ -173,7 +174,7 @@ export const STATEMENTS = {
     clampOneTimePasswords: 'UPDATE account SET one_time_at = :now WHERE one_time_at > :now',
     putPassword: 'UPDATE account SET password_hash = ?, one_time_at = ?, one_time_used = 0 WHERE name = ?',
     putSecondFactor: 'UPDATE account SET second_factor_step = ?, recovery_codes = ? WHERE name = ?',
-    putRole: 'UPDATE account SET role = ? WHERE name = ?',
+    putRole: 'UPDATE account SET role = ?, products = ? WHERE name = ?',
     useOneTimePassword: 'UPDATE account SET one_time_used = 1 WHERE name = ?',
   }),
 

@@ -84,6 +84,7 @@ export const TABLES = {
     columns: {
       name: text,
       role,
+      products: text.orNull,
       password_hash: text,
       created_at: time,
       one_time_at: time.orNull,
@@ -101,6 +102,7 @@ export const TABLES = {
       account: text.orNull,
       name: text.orNull,
       role: role.orNull,
+      products: text.orNull,
       issued_at: time,
       used_at: time,
       expires_at: time.orNull,

@@ -1,3 +1,4 @@
+import type { ProductLimit } from '../../core/access/role.ts';
 import type { Command, LicenseCommand } from '../../core/command.ts';
 import { isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
@@ -10,6 +11,7 @@ import type { TurnSignal } from '../turn-signal.ts';
 import type { EventSignal } from './fleet/event-signal.ts';
 import type { LeaderElection } from './fleet/leader-election.ts';
 import type { PostgresReader } from './read/reader.ts';
+import type { Connection } from './wire/connection.ts';
 import { isConnectionLost, translate } from './wire/database-error.ts';
 import { type Pool, stoppingFault } from './wire/pool.ts';
 import { Lanes } from './write/lanes.ts';
@@ -89,10 +91,11 @@ export class PostgresStore implements Store {
     return this.#watch(() => election.attend()).finally(() => clearInterval(late));
   }
 
-  async listWaiting(): Promise<LineDescription> {
+  async listWaiting(products?: ProductLimit): Promise<LineDescription> {
     if (this.#isClosing) throw stoppingFault();
     const { writer, pools } = this.#parts;
-    return this.#watch(() => (pools.reading as Pool).use((connection) => writer.listWaiting(connection)));
+    const read = (connection: Connection) => writer.listWaiting(connection, products);
+    return this.#watch(() => (pools.reading as Pool).use(read));
   }
 
   isHealthy(): boolean {

@@ -61,7 +61,7 @@ export function openInThreadStore(options: InThreadOptions): Store {
     keepClock: async () => keepClock(),
     isHealthy: () => isHealthy,
     isLeader: () => true,
-    listWaiting: async () => writer.listWaiting(),
+    listWaiting: async (products) => writer.listWaiting(products),
     tally,
     turns,
     listPools: () => [],

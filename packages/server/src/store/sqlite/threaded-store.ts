@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { findBundledFile } from '@berth/shell/files/bundled-files';
+import type { ProductLimit } from '../../core/access/role.ts';
 import { Fault } from '../../core/nouns/fault.ts';
 import { type Instant, instant, plus } from '../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../core/nouns/store-notice.ts';
@@ -141,11 +142,11 @@ class ThreadedStore implements Store {
     });
   }
 
-  listWaiting(): Promise<LineDescription> {
+  listWaiting(products: ProductLimit = null): Promise<LineDescription> {
     if (this.#isClosing) return refuseClosing();
     return new Promise((resolve, reject) => {
       this.#lineReaders.push({ resolve, reject });
-      this.#post({ kind: 'list_waiting' });
+      this.#post({ kind: 'list_waiting', products });
     });
   }
 

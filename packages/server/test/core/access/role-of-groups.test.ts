@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isReadableName } from '../../../src/core/access/person.ts';
-import { normalizeDn, roleOfGroups, sayNoRole } from '../../../src/core/access/role-of-groups.ts';
+import {
+  normalizeDn,
+  normalizeGroups,
+  roleOfGroups,
+  sayNoRole,
+} from '../../../src/core/access/role-of-groups.ts';
 
-const ROLES = { admins: ['a', 'b'], operators: ['o', 'a'], viewers: ['v', 'o'] };
+const ROLES = {
+  admins: ['a', 'b'],
+  operators: ['o', 'a'],
+  productOperators: ['cad=c', ' cam = c ', 'cam=m', 'pdm=cn=x,ou=y', 'cad=a'],
+  viewers: ['v', 'o'],
+};
 
 test('the highest role of several groups counts', () => {
   const cases = {
@@ -16,17 +26,37 @@ test('the highest role of several groups counts', () => {
     x: null,
   };
   for (const [groups, role] of Object.entries(cases)) {
-    assert.equal(roleOfGroups(groups.split(' '), ROLES), role, groups);
+    assert.equal(roleOfGroups(groups.split(' '), ROLES)?.role ?? null, role, groups);
   }
   assert.equal(roleOfGroups([], ROLES), null);
   assert.equal(roleOfGroups(['constructor', '__proto__', ''], ROLES), null);
+});
+
+test('groups of products limit operators to all of them together, unless another group does not', () => {
+  const cases = {
+    c: 'operator cad cam',
+    'm v': 'operator cam',
+    'm c': 'operator cad cam',
+    'cn=x,ou=y m': 'operator cam pdm',
+    'c o': 'operator all',
+    'c a': 'admin all',
+    v: 'viewer all',
+    'cad=c': 'undefined all',
+  };
+  for (const [groups, expected] of Object.entries(cases)) {
+    const { role, products = null } = roleOfGroups(groups.split(' '), ROLES) ?? {};
+    assert.equal(`${role} ${products?.join(' ') ?? 'all'}`, expected, groups);
+  }
+  const productOperators = ['cad=CN=Cad Team, OU=Groups'];
+  const normal = normalizeGroups({ ...ROLES, productOperators });
+  assert.deepEqual(normal.productOperators, ['cad=cn=cad team,ou=groups']);
 });
 
 test('a refusal names five groups, and how many more there are', () => {
   const six = ['1', '2', '3', '4', '5', '6'];
   assert.match(
     sayNoRole('ann', six.slice(1), 'auth.x'),
-    /are: "2", "3", "4", "5", "6"\. .*"auth\.x\.viewers"\.$/,
+    /are: "2", "3", "4", "5", "6"\. .*"auth\.x\.productOperators" or "auth\.x\.viewers"\.$/,
   );
   assert.match(sayNoRole('ann', six, 'auth.x'), /"5" and 1 more\. /);
   assert.match(sayNoRole('ann', [], 'auth.x'), /^"ann" has no role here\. Their groups are: none\. /);

@@ -20,6 +20,7 @@ const token = (kind: TokenKind, expiresAt: Instant | null = null): Token => ({
   kind,
   account: null,
   name: null,
+  products: null,
   role: 'user',
   issuedAt: NOW,
   usedAt: NOW,

@@ -127,7 +127,7 @@ describe('a token', () => {
     await accounts.add({ name: 'ada', role: 'user', password: OWN }, 'test');
     const ada = (await signIn(accounts, 'ada', OWN)) ?? '';
     assert.equal((await accounts.tokens.find(ada))?.role, 'user');
-    await accounts.setRole('ada', 'operator', 'test');
+    await accounts.setRole('ada', { role: 'operator' }, 'test');
     assert.equal((await accounts.tokens.find(ada))?.role, 'operator');
     await accounts.remove('ada', 'test');
     assert.equal(await accounts.tokens.find(ada), null);

@@ -13,14 +13,21 @@ async function openAccounts(t: TestContext, find: Directory['find']) {
   const { store, clock } = await openTestApp(t, { licenses: [] });
   const people = createDirectoryPeople(
     { find, probe: async () => {}, listMembers: async () => [] },
-    { admins: [], operators: [], viewers: [] },
+    { admins: [], operators: [], productOperators: ['cad=CN=Cad,DC=x', 'cam=cn=cam,dc=x'], viewers: [] },
   );
   const accounts = createAccounts(store, { ...clock, readMonotonicMs: () => 0, passwordCost: 1024, people });
   await accounts.add({ name: 'admin', role: 'admin', password: PASSWORD }, 'test');
   const signIn = (name: string, password = 'x', signal?: AbortSignal) =>
     accounts.signIn({ name, password, address: PLACE, ...(signal === undefined ? {} : { signal }) });
-  return { signIn };
+  return { signIn, tokens: accounts.tokens };
 }
+
+test('a person whose groups are for products is an operator of these', async (t) => {
+  const groups = ['cn=cad, dc=X', 'CN=cam,DC=x'];
+  const { signIn, tokens } = await openAccounts(t, async () => ({ subject: 'id', name: 'ann', groups }));
+  const { role, products } = (await tokens.find((await signIn('ann')) ?? '')) ?? {};
+  assert.deepEqual([role, products], ['operator', ['cad', 'cam']]);
+});
 
 const TOO_EARLY = { code: 'too_many_requests' };
 

@@ -240,6 +240,21 @@ describe('the stream ends for a client', () => {
     assert.deepEqual(await well.next(), { kind: 'beat' });
   });
 
+  test('but not if others keep the log busy with what it may not see', async (t) => {
+    const { store, feed } = await openFeed(t);
+    let pages = 0;
+    const pick = async () => {
+      pages += 1;
+      await register(store, `user-${pages}`);
+      await feed.poll();
+      if (pages % 2 === 0) await feed.beat();
+      return [];
+    };
+    const subscription = feed.subscribe({ after: null, pick, isStillAllowed: async () => true });
+    await subscription.next();
+    for (let beats = 0; beats < 3; beats++) assert.deepEqual(await subscription.next(), { kind: 'beat' });
+  });
+
   test('that is no longer authorized, or cannot be checked', async (t) => {
     const { feed } = await openFeed(t);
     let isAllowed = true;

@@ -58,7 +58,7 @@ export const ACCOUNTS = {
     const { kind: _, by: __, ...account } = create('ada', 'admin');
     const stored = await exam.store.read({ kind: 'find_account', name: 'ada' });
     const oneTime = { madeAt: NOW, isUsed: false };
-    assert.deepEqual(stored, { ...account, oneTime, secondFactor: null, createdAt: NOW });
+    assert.deepEqual(stored, { ...account, products: null, oneTime, secondFactor: null, createdAt: NOW });
     assert.equal(await exam.store.read({ kind: 'find_account', name: 'Ada' }), null);
     assert.deepEqual(await listKinds(exam), ['account_created']);
   },
@@ -79,7 +79,7 @@ export const ACCOUNTS = {
     assert.deepEqual(await exam.execute(signIn('nobody', 't0')), { kind: 'done', count: 0 });
     assert.equal(await findToken(exam, 't0'), null);
     await exam.execute(signIn('ada', 't1'));
-    const own = { account: 'ada', name: null, role: 'operator' };
+    const own = { account: 'ada', name: null, role: 'operator', products: null };
     const at = { issuedAt: NOW, usedAt: NOW, isUsed: false, expiresAt: null, restriction: null };
     assert.deepEqual(await findToken(exam, 't1'), { id: 't1', kind: 'auth', ...own, ...at });
     const lastUse = async () => {
@@ -101,7 +101,14 @@ export const ACCOUNTS = {
   'people of a provider have sessions with a role, and no accounts': async (exam: ExamStore) => {
     assert.deepEqual(await exam.execute(signInPerson('1', 'operator')), DONE);
     const own = { id: 't1', kind: 'session', account: 'oidc:ann', name: null, role: 'operator' };
-    const at = { issuedAt: NOW, usedAt: NOW, isUsed: false, expiresAt: null, restriction: null };
+    const at = {
+      products: null,
+      issuedAt: NOW,
+      usedAt: NOW,
+      isUsed: false,
+      expiresAt: null,
+      restriction: null,
+    };
     assert.deepEqual(await findToken(exam, 't1'), { ...own, ...at });
     assert.deepEqual(await exam.execute(signInPerson('2', null)), { kind: 'done', count: 0 });
     await exam.restart();
@@ -292,6 +299,28 @@ export const ACCOUNTS = {
     assert.equal(await codeOf(exam, { ...remove, account: 'bob' }), 'last_administrator');
     const names = (await exam.store.read({ kind: 'list_accounts' })).map(({ name }) => name);
     assert.deepEqual(names, ['bob']);
+  },
+
+  'an operator is limited to products, and so are the tokens of the account': async (exam: ExamStore) => {
+    const products = ['cad', 'c"a,m'];
+    await exam.execute({ ...create('olga', 'operator'), products });
+    await exam.execute(signIn('olga', 'o1'));
+    await exam.execute({ ...createToken('h1', 'ci', null), role: 'operator', products });
+    const person = signInPerson('1', 'operator');
+    await exam.execute({ ...person, session: { tokenHash: 't1', role: 'operator', products: ['cam'] } });
+    const listLimits = () =>
+      Promise.all(['o1', 'h1', 't1'].map(async (hash) => (await findToken(exam, hash))?.products));
+    assert.deepEqual(await listLimits(), [products, products, ['cam']]);
+    const setRole = { kind: 'set_role', account: 'olga', role: 'operator', by: 'ada' } as const;
+    assert.deepEqual(await exam.execute({ ...setRole, products }), { kind: 'done', count: 0 });
+    assert.deepEqual(await exam.execute({ ...setRole, products: ['cam'] }), DONE);
+    assert.deepEqual(await listLimits(), [['cam'], products, ['cam']], 'at once, and only of the account');
+    assert.deepEqual(await exam.execute(setRole), DONE);
+    await exam.restart();
+    assert.deepEqual(await listLimits(), [null, products, ['cam']]);
+    assert.equal((await exam.store.read({ kind: 'find_account', name: 'olga' }))?.products, null);
+    const recorded = (await exam.listEvents('system')).map((event) => 'products' in event && event.products);
+    assert.deepEqual(recorded, [products, false, products, ['cam'], ['cam'], false]);
   },
 
   'two administrators who remove each other leave one': async (exam: ExamStore) => {

@@ -11,9 +11,9 @@ import {
   plus,
   say,
 } from '../../../src/core/nouns/instant.ts';
-import type { License } from '../../../src/core/nouns/license.ts';
+import { type License, licenseId } from '../../../src/core/nouns/license.ts';
 import type { DenialHistory, SlotSeries } from '../../../src/store/history-query.ts';
-import { exampleFeature, from, NOW, register } from '../../core/examples.ts';
+import { exampleFeature, exampleLimits, from, NOW, register } from '../../core/examples.ts';
 import { codeOf, type ExamStore, users } from './exam-store.ts';
 
 const YEAR_MS = 365 * DAY_MS;
@@ -66,6 +66,43 @@ const POINT = { borrowed: 0, grants: 0, returns: 0, denials: 0 };
 
 /** What the history says of grants, denials, returns and expiries. */
 export const HISTORY = {
+  'everything is asked of some licenses only, also of removed ones': async (exam: ExamStore) => {
+    const facts = { slots: 1, consumption: exampleLimits() };
+    const cad = await exam.install({ id: licenseId(1), product: 'cad', ...facts });
+    const cam = await exam.install({ id: licenseId(11), product: 'cam', ...facts });
+    for (const { product } of [cad, cam]) {
+      await exam.register(`ada-${product}`, { product });
+      await exam.register(`bob-${product}`, { product });
+      await exam.register(`cy-${product}`, { product, wait: { mode: 'stay', forMs: MINUTE_MS } });
+      await exam.consume(1, { product });
+      await exam.unregister(`ada-${product}`, { product });
+    }
+    await exam.execute({ kind: 'remove_license', licenseId: cad.id, by: 'admin' });
+    const products = await exam.store.read({ kind: 'list_products' });
+    assert.deepEqual(products.map(({ licenseId: id, product }) => `${id} ${product}`).sort(), [
+      '1 cad',
+      '11 cam',
+    ]);
+    const span = { since: instant(0), until: plus(await exam.now(), 1), licenseId: null, feature: null };
+    for (const { id, product } of [cad, cam]) {
+      const asked = { ...span, among: [id], user: null, reason: null, limit: 9, stepMs: DAY_MS };
+      const answers = [
+        await exam.store.read({ kind: 'list_slot_history', ...asked }),
+        (await exam.store.read({ kind: 'list_denial_history', ...asked })).byLicense,
+        (await exam.store.read({ kind: 'list_denial_history', ...asked, user: `bob-${product}` })).denials,
+        (await exam.store.read({ kind: 'list_user_history', ...asked })).users,
+        await exam.store.read({ kind: 'list_consumption_history', ...asked }),
+        await exam.store.read({ kind: 'list_wait_history', ...asked }),
+      ];
+      for (const answer of answers) {
+        const found = new Set(answer.map((row) => row.product));
+        assert.deepEqual([...found], [product]);
+      }
+      const { total, byUser } = await exam.store.read({ kind: 'list_denial_history', ...asked });
+      assert.deepEqual([total, byUser.length], [1, 1]);
+    }
+  },
+
   'a curve has every change in its minute, with the exact average': async (exam: ExamStore) => {
     const license = await haveHistory(exam);
     const { points, totals, slots } = await readSeries(exam, license);

@@ -74,7 +74,7 @@ export async function openExamined(
     isHealthy: () => store.isHealthy(),
     isLeader: () => store.isLeader(),
     tally: store.tally,
-    listWaiting: () => store.listWaiting(),
+    listWaiting: (products) => store.listWaiting(products),
     turns: store.turns,
     listPools: () => store.listPools(),
     close: () => store.close(),

@@ -72,6 +72,21 @@ export const WAITING = {
     );
   },
 
+  'who waits for some products is listed alone': async (exam: ExamStore) => {
+    for (const product of ['cad', 'cam']) {
+      await exam.install({ id: licenseId(product === 'cad' ? 1 : 2), product, slots: 1 });
+      await exam.register('holder', { product });
+      await exam.register(`waits-for-${product}`, { product, wait: STAY });
+    }
+    const list = async (products: readonly string[] | null) => {
+      const { waiting, places } = await exam.store.listWaiting(products);
+      return `${waiting}: ${places.map(({ user, position }) => `${user} ${position}`).join(', ')}`;
+    };
+    assert.equal(await list(['cam']), '1: waits-for-cam 1');
+    assert.equal(await list(['ca']), '0: ');
+    assert.match(await list(null), /^2: /);
+  },
+
   'commands of one batch find the line as those before them left it': async (exam: ExamStore) => {
     await exam.install({ slots: 1 });
     await exam.register('holder');

@@ -27,6 +27,7 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
     'GET /api/admin/audit': {
       name: 'admin_audit',
       access: 'viewer',
+      isForProducts: true,
       summary: 'List what happened, newest first, in pages: continue before `next_before`',
       errors: ['license_not_found'],
       handle: async ({ query: { license_id, ...wish }, request }, send) => {

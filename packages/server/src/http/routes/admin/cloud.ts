@@ -40,6 +40,7 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
     'GET /api/admin/reports': {
       name: 'admin_reports',
       access: 'viewer',
+      isForProducts: true,
       summary: 'Consumption, and how much of it has been reported to the licensing cloud',
       handle: async (_, send) => {
         const records = await link.listBacklog();

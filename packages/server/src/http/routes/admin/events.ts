@@ -12,6 +12,7 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
     'GET /api/admin/events': {
       name: 'admin_events',
       access: 'viewer',
+      isForProducts: true,
       summary: 'Follow the audit log: each event as it happens',
       headers: ['Last-Event-ID'],
       answer: {

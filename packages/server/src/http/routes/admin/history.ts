@@ -12,13 +12,14 @@ import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
+const REPORT = { access: 'viewer', isForProducts: true, csvToo: true } as const;
+
 export function historyRoutes(history: History): readonly Route[] {
   return adminRoutes(HISTORY_API, {
     'GET /api/admin/history/slots': {
       name: 'admin_history_slots',
-      access: 'viewer',
+      ...REPORT,
       summary: 'Slots over time, of one license and its features or of all licenses',
-      csvToo: true,
       handle: async ({ query, request }, send) => {
         const { since, until, ...report } = await history.listSlots(wishOf(query));
         return reportReply(request, 'slots', { ...sayTimes(since, until), ...toWire(report) }, send);
@@ -26,17 +27,15 @@ export function historyRoutes(history: History): readonly Route[] {
     },
     'GET /api/admin/history/denials': {
       name: 'admin_history_denials',
-      access: 'viewer',
+      ...REPORT,
       summary: 'Who was denied, when and why',
-      csvToo: true,
       handle: async ({ query, request }, send) =>
         reportReply(request, 'denials', toWire(await history.listDenials(wishOf(query))), send),
     },
     'GET /api/admin/history/users': {
       name: 'admin_history_users',
-      access: 'viewer',
+      ...REPORT,
       summary: 'How much each user used, the longest first; by whole days',
-      csvToo: true,
       handle: async ({ query, request }, send) => {
         const { users, leftOff } = await history.listUsers(wishOf(query));
         const presented = users.map(({ day, ...rest }) => ({ ...toWire(rest), day: day && sayDay(day) }));
@@ -46,9 +45,8 @@ export function historyRoutes(history: History): readonly Route[] {
     },
     'GET /api/admin/history/consumption': {
       name: 'admin_history_consumption',
-      access: 'viewer',
+      ...REPORT,
       summary: 'What was consumed on each day, newest first',
-      csvToo: true,
       handle: async ({ query, request }, send) => {
         const days = await history.listConsumption(wishOf(query));
         const presented = days.map(({ day, ...rest }) => ({ day: sayDay(day), ...toWire(rest) }));
@@ -57,17 +55,15 @@ export function historyRoutes(history: History): readonly Route[] {
     },
     'GET /api/admin/history/waits': {
       name: 'admin_history_waits',
-      access: 'viewer',
+      ...REPORT,
       summary: 'How long users waited in line',
-      csvToo: true,
       handle: async ({ query, request }, send) =>
         reportReply(request, 'waits', toWire({ waits: await history.listWaits(wishOf(query)) }), send),
     },
     'GET /api/admin/history/what-if': {
       name: 'admin_history_what_if',
-      access: 'viewer',
+      ...REPORT,
       summary: 'How many requests would have been denied with more or fewer slots',
-      csvToo: true,
       errors: ['missing_parameters', 'license_not_found'],
       handle: async ({ query, request }, send) =>
         reportReply(request, 'what-if', toWire(await history.askWhatIf(wishOf(query))), send),

@@ -13,6 +13,7 @@ export function licenseAdminRoutes(catalogue: Catalogue, offline: Offline): read
     'GET /api/admin/licenses': {
       name: 'admin_licenses',
       access: 'viewer',
+      isForProducts: true,
       summary: 'All licenses with their state, source and use',
       handle: async ({ query }, send) => {
         const records = await catalogue.list(query.product ?? null);

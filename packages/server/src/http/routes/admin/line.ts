@@ -10,6 +10,7 @@ export function lineRoutes(lending: Lending): readonly Route[] {
     'GET /api/admin/line': {
       name: 'admin_line',
       access: 'viewer',
+      isForProducts: true,
       summary: 'Who waits for a slot, in the order of their turns',
       handle: async (_, send) => {
         const { waiting, places, now } = await lending.listWaiting();

@@ -10,11 +10,19 @@ import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 import { targetOf } from '../v4/lending.ts';
 
+const TAKE_BACK_ERRORS = [
+  'missing_parameters',
+  'unknown_product',
+  'license_not_found',
+  'device_not_found',
+] as const;
+
 export function registrationRoutes(lending: Lending): readonly Route[] {
   return adminRoutes(REGISTRATION_API, {
     'GET /api/admin/registrations': {
       name: 'admin_registrations',
       access: 'viewer',
+      isForProducts: true,
       summary:
         'Who holds a slot: any part of a list that is searched and sorted. For all, add `next` to the query',
       handle: async ({ query }, send) => {
@@ -44,14 +52,9 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
     'POST /api/admin/registrations/release': {
       name: 'admin_release',
       access: 'operator',
+      isForProducts: true,
       summary: 'Release a slot that is not borrowed, or with "address" all slots of an address',
-      errors: [
-        'missing_parameters',
-        'unknown_product',
-        'license_not_found',
-        'device_not_found',
-        'slot_is_borrowed',
-      ],
+      errors: [...TAKE_BACK_ERRORS, 'slot_is_borrowed'],
       handle: async ({ body, caller }, send) => {
         const by = caller.actor;
         if (body.address === undefined) {
@@ -65,14 +68,9 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
     'POST /api/admin/registrations/recall': {
       name: 'admin_recall',
       access: 'operator',
+      isForProducts: true,
       summary: 'Recall a borrowed slot before it ends',
-      errors: [
-        'missing_parameters',
-        'unknown_product',
-        'license_not_found',
-        'device_not_found',
-        'slot_not_borrowed',
-      ],
+      errors: [...TAKE_BACK_ERRORS, 'slot_not_borrowed'],
       handle: async ({ body, caller }, send) => {
         const outcome = await lending.recall(targetOf(body), requireUser(body), caller.actor);
         return countReply(outcome, (recalled) => send({ recalled }));

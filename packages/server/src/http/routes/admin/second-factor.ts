@@ -20,6 +20,7 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
     'POST /api/admin/second-factor/offer': {
       name: 'admin_second_factor_offer',
       access: 'own',
+      isForProducts: true,
       summary: 'A new secret for an authenticator app, which has to be confirmed',
       handle: ({ caller, request }, send) => {
         const issuer = settings.current.page.name || `Berth ${request.headers.get('host') ?? ''}`.trim();
@@ -29,6 +30,7 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
     'POST /api/admin/second-factor/confirm': {
       name: 'admin_second_factor_confirm',
       access: 'own',
+      isForProducts: true,
       takesPassword: true,
       summary: "Set up the caller's second factor, end their other sessions, and return recovery codes",
       errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
@@ -45,6 +47,7 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
     'POST /api/admin/second-factor/remove': {
       name: 'admin_second_factor_remove',
       access: 'own',
+      isForProducts: true,
       takesPassword: true,
       summary: "Turn off the caller's second factor, with the password and a code",
       errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],

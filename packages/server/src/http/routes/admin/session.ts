@@ -76,11 +76,13 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
     'GET /api/admin/session': {
       name: 'admin_session',
       access: 'account',
+      isForProducts: true,
       summary: 'The caller, and what they may do',
       handle: async ({ request, peer, caller }, send) =>
         send({
           name: caller.name,
           role: caller.role,
+          products: caller.products,
           operations: listOperations(caller, services),
           csrf_token: findCsrfToken(request, peer, caller, auth),
           must_set_password: findFirstStep(caller.holder, auth) === 'set_password',
@@ -92,6 +94,7 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
     'POST /api/admin/session/end': {
       name: 'admin_sign_out',
       access: 'account',
+      isForProducts: true,
       summary: "End the caller's session, or revoke the caller's token",
       handle: async ({ peer, caller }, send) => {
         if (caller.holder !== null) await accounts.tokens.revoke(caller.holder.tokenId, caller.actor);

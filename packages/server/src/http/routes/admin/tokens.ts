@@ -3,7 +3,7 @@ import { DEFAULT_TOKEN_DAYS, TOKEN_API } from '@berth/protocol/admin/tokens';
 import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../../config.ts';
 import { endOfToken, isTokenAlive } from '../../../core/access/token.ts';
-import type { Shown } from '../../../core/system-command.ts';
+import type { Shown } from '../../../core/access-command.ts';
 import type { Tokens } from '../../../services/access/tokens.ts';
 import type { Caller } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
@@ -26,13 +26,14 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
       summary: 'Create a token with a name, a role and an expiry; it is returned only once',
       errors: ['missing_parameters', 'token_exists', 'unauthorized'],
       handle: async ({ body, caller }, send) => {
-        const { name: own, role } = body;
+        const { name: own, role, products } = body;
         if (own === undefined || role === undefined) {
           const message = `Send what the token is for as "name", and a "role": ${ROLES.join(', ')}.`;
           throw new RequestError('missing_parameters', message);
         }
         const count = body.days ?? DEFAULT_TOKEN_DAYS;
-        const wish = { name: own, role, days: count === 'never' ? null : count, shown: shownBy(caller) };
+        const days = count === 'never' ? null : count;
+        const wish = { name: own, role, products, days, shown: shownBy(caller) };
         const { id, token, kept, outcome } = await tokens.create(wish, caller.actor);
         if (outcome.kind === 'refused') return refusalReply(outcome);
         const { expiresAt = null, restriction = null } = kept ?? {};
@@ -57,11 +58,12 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
 }
 
 function presentToken({ token, now }: Awaited<ReturnType<Tokens['list']>>[number]) {
-  const { id, kind, account, name: own, role, issuedAt, restriction } = token;
+  const { id, kind, account, name: own, role, products, issuedAt, restriction } = token;
   const usedAt = token.isUsed ? token.usedAt : null;
   const expiresAt = endOfToken(token);
   const isAlive = isTokenAlive(token, now);
-  return toWire({ id, kind, account, name: own, role, issuedAt, usedAt, expiresAt, restriction, isAlive });
+  const times = { issuedAt, usedAt, expiresAt };
+  return toWire({ id, kind, account, name: own, role, products, ...times, restriction, isAlive });
 }
 
 function shownBy({ kind }: Caller): Shown {

@@ -27,7 +27,8 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       summary: 'Add an account; without a password the server generates one and returns it once',
       errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
       handle: async ({ body, caller }, send) => {
-        const wish = { ...requireAccount(body), password: body.password ?? null };
+        const { products, password = null } = body;
+        const wish = { ...requireAccount(body), products, password };
         return passwordReply(wish.name, await accounts.add(wish, caller.actor), send);
       },
     },
@@ -51,11 +52,13 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/role': {
       name: 'admin_user_role',
       access: 'admin',
-      summary: 'Change the role of an account at once',
+      summary: 'Change the role of an account, and the products of an operator, at once',
       errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
       handle: async ({ body, caller }, send) => {
         const { name, role } = requireAccount(body);
-        return countReply(await accounts.setRole(name, role, caller.actor), (changed) => send({ changed }));
+        const { products } = body;
+        const outcome = await accounts.setRole(name, { role, products }, caller.actor);
+        return countReply(outcome, (changed) => send({ changed }));
       },
     },
     'POST /api/admin/users/remove': {
@@ -84,9 +87,9 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
 
 type Listed = Awaited<ReturnType<Accounts['list']>>[number];
 
-function presentUser({ name: user, role, oneTime, secondFactor, createdAt }: Listed) {
+function presentUser({ name: user, role, products, oneTime, secondFactor, createdAt }: Listed) {
   const oneTimeUntil = oneTime === null ? null : untilOf(oneTime);
-  const own = { name: user, role, oneTimePassword: oneTime !== null, oneTimeUntil };
+  const own = { name: user, role, products, oneTimePassword: oneTime !== null, oneTimeUntil };
   return toWire({ ...own, secondFactor: secondFactor !== null, createdAt });
 }
 

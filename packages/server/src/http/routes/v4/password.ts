@@ -19,6 +19,7 @@ export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): 
       methods: ['GET', 'POST'],
       paths: ['/api/v4/setPassword'],
       access: 'account',
+      isForProducts: true,
       takesPassword: true,
       summary: "Change the caller's password, or that of the first administrator; prefer POST",
       query: setPasswordRequest,

@@ -8,7 +8,7 @@ import { putSegment } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
 import { forgetUser } from '../history/write-history.ts';
 import { clampFutureTimes, extendLiveSlots, putTie, restoreBorrows } from '../move-clock.ts';
-import { tokenRow } from '../rows.ts';
+import { textOfProducts, tokenRow } from '../rows.ts';
 import { putSecret, resealSecrets } from '../sealed-secrets.ts';
 import type { Appliers } from './apply.ts';
 
@@ -87,16 +87,17 @@ const APPLY: Appliers<Batch, SystemChange> = {
     resealSecrets(target, newKey as MasterKey);
   },
 
-  put_account({ statements, now }, { name, role, passwordHash, oneTime }) {
+  put_account({ statements, now }, { name, role, products, passwordHash, oneTime }) {
     const times = { created_at: now, one_time_at: oneTime ? now : null, one_time_used: 0 };
     const noFactor = { second_factor_step: null, recovery_codes: '[]' };
-    statements.account.add({ name, role, password_hash: passwordHash, ...times, ...noFactor });
+    const own = { name, role, products: textOfProducts(products), password_hash: passwordHash };
+    statements.account.add({ ...own, ...times, ...noFactor });
   },
   put_password({ statements, now }, { name, passwordHash, oneTime }) {
     statements.putPassword.run(passwordHash, oneTime ? now : null, name);
   },
-  put_role({ statements }, { name, role }) {
-    statements.putRole.run(role, name);
+  put_role({ statements }, { name, role, products }) {
+    statements.putRole.run(role, textOfProducts(products), name);
   },
   remove_account({ statements }, { name }) {
     statements.account.remove({ name });

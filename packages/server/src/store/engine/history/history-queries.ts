@@ -14,11 +14,11 @@ import type {
   ListUserHistory,
   ListWaitHistory,
 } from '../../history-query.ts';
-import type { PreparedQuery } from '../prepared-query.ts';
+import { type PreparedQuery, prepareQuery } from '../prepared-query.ts';
 import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
 import { LIST_OLD_HISTORY } from './history-sql.ts';
-import { type LicenseNames, querySubjects } from './license-names.ts';
+import { type LicenseNames, licenseValues, querySubjects } from './license-names.ts';
 import { hasSearched, namesOf, queryDenialHistory, rowsOf, searchValues, somebody } from './query-denials.ts';
 import { isOfFeature, isOfLicense, NOTHING_YET, queryBuckets, querySlotHistory } from './query-slots.ts';
 
@@ -36,18 +36,18 @@ function queryUsers(
   query: ListUserHistory,
   now: Instant,
 ): PreparedQuery<HistoryAnswers['list_user_history']> {
-  const { since, until, licenseId, user, search, isByDay = false, limit } = query;
+  const { since, until, user, search, isByDay = false, limit } = query;
   const isRecent = since >= daysBefore(now, USER_DAYS_KEPT) && until - since <= FEW_DAYS * DAY_MS;
   const [days, latest] = isByDay ? [', at', 'at DESC, '] : ['', ''];
-  const subjects = querySubjects(licenseId);
+  const subjects = querySubjects(query);
   const sql = `SELECT license_id, feature, "user", others${days}, ${PERSON_SUMS},
       max(last_at) AS last_at, count(*) OVER () AS total
-    FROM ${rowsOf('history_person', user)} AND ${isOfLicense(licenseId)} AND at >= :since AND at < :until
+    FROM ${rowsOf('history_person', user)} AND ${isOfLicense(query)} AND at >= :since AND at < :until
       ${isRecent || isByDay ? `AND grain = ${DAY_MS}` : ''}
       ${hasSearched(search)}
     GROUP BY license_id, "user", others, feature${days}
     ORDER BY ${latest}held_ms DESC, grants DESC, denials DESC, license_id, "user", feature LIMIT :limit`;
-  const scope = { ...(licenseId !== null && { licenseId }), ...searchValues(search) };
+  const scope = { ...licenseValues(query), ...searchValues(search) };
   return {
     statements: [
       ...subjects.statements,
@@ -76,12 +76,12 @@ function queryUsers(
 function queryConsumption(
   query: ListConsumptionHistory,
 ): PreparedQuery<HistoryAnswers['list_consumption_history']> {
-  const { since, until, licenseId, feature, limit } = query;
-  const subjects = querySubjects(licenseId);
+  const { since, until, feature, limit } = query;
+  const subjects = querySubjects(query);
   const sql = `SELECT license_id, feature, at, ${readable('amount')} FROM history_consumption
-    WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)} AND at >= :since AND at < :until
+    WHERE ${isOfLicense(query)} AND ${isOfFeature(feature)} AND at >= :since AND at < :until
     ORDER BY at DESC, license_id, feature LIMIT :limit`;
-  const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
+  const scope = { ...licenseValues(query), ...(feature !== null && { feature }) };
   return {
     statements: [...subjects.statements, { sql, values: { ...scope, since, until, limit } }],
     answer([licenses, rows]) {
@@ -95,19 +95,19 @@ function queryConsumption(
   };
 }
 
-function sumWaits({ licenseId, feature }: Pick<ListWaitHistory, 'licenseId' | 'feature'>): string {
+function sumWaits(query: Pick<ListWaitHistory, 'licenseId' | 'among' | 'feature'>): string {
   return `SELECT license_id, feature, seconds, CAST(sum(served) AS bigint) AS served,
       CAST(sum(unserved) AS bigint) AS unserved FROM history_wait
-    WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)} AND at >= :day AND at < :until
+    WHERE ${isOfLicense(query)} AND ${isOfFeature(query.feature)} AND at >= :day AND at < :until
     GROUP BY license_id, feature, seconds ORDER BY license_id, feature, seconds`;
 }
 
 type WaitRow = Omit<RowOf<'history_wait'>, 'at'>;
 
 function queryWaits(query: ListWaitHistory): PreparedQuery<HistoryAnswers['list_wait_history']> {
-  const { since, until, licenseId, feature } = query;
-  const subjects = querySubjects(licenseId);
-  const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
+  const { since, until, feature } = query;
+  const subjects = querySubjects(query);
+  const scope = { ...licenseValues(query), ...(feature !== null && { feature }) };
   const values = { ...scope, day: bucketStart(since, DAY_MS), until };
   return {
     statements: [...subjects.statements, { sql: sumWaits(query), values }],
@@ -139,7 +139,7 @@ type DurationRow = Pick<RowOf<'history_duration'>, 'minutes' | 'sessions'>;
 function queryWhatIf(query: AskWhatIf, now: Instant): PreparedQuery<HistoryAnswers['ask_what_if']> {
   const { licenseId, feature, since, until } = query;
   const scope = { licenseId, feature };
-  const subjects = querySubjects(licenseId);
+  const subjects = querySubjects(query);
   const curves = queryBuckets({ ...query, stepMs: MINUTE_MS }, now);
   const day = bucketStart(since, DAY_MS);
   return {
@@ -219,6 +219,13 @@ function askOld({
   };
 }
 
+function queryProducts(): PreparedQuery<HistoryAnswers['list_products']> {
+  const sql = 'SELECT id, product FROM license ORDER BY id';
+  const read = (rows: readonly RowOf<'license'>[]) =>
+    rows.map(({ id, product }) => ({ licenseId: id, product }));
+  return prepareQuery(sql, {}, read);
+}
+
 /** What the stores are asked about the history. */
 export const HISTORY_QUERIES = {
   list_slot_history: querySlotHistory,
@@ -228,6 +235,7 @@ export const HISTORY_QUERIES = {
   list_wait_history: queryWaits,
   ask_what_if: queryWhatIf,
   list_old_history: askOld,
+  list_products: queryProducts,
 } satisfies {
   readonly [K in HistoryQuery['kind']]: (
     query: Extract<HistoryQuery, { kind: K }>,

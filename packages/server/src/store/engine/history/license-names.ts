@@ -1,5 +1,7 @@
 import type { Instant } from '../../../core/nouns/instant.ts';
 import { type License, type LicenseId, nameOfLicense } from '../../../core/nouns/license.ts';
+import type { WhichLicenses } from '../../history-query.ts';
+import { isAmong, listIds } from '../among.ts';
 import { type PreparedQuery, prepareQuery } from '../prepared-query.ts';
 import { licenseFromRow } from '../rows.ts';
 import type { RowOf } from '../tables.ts';
@@ -43,12 +45,19 @@ interface ListedLicense {
   readonly isRemoved: boolean;
 }
 
+/** What the statements about these licenses are given. */
+export function licenseValues({ licenseId, among }: WhichLicenses) {
+  if (licenseId !== null) return { licenseId };
+  return among === undefined ? {} : { among: listIds(among) };
+}
+
 /** The most recently added first. */
-export function querySubjects(licenseId: LicenseId | null): PreparedQuery<LicenseNames> {
-  const where = licenseId === null ? '' : 'WHERE id = :licenseId';
+export function querySubjects(which: WhichLicenses): PreparedQuery<LicenseNames> {
+  const { licenseId, among } = which;
+  const where = licenseId !== null ? 'id = :licenseId' : among === undefined ? 'id > 0' : isAmong('id');
   return prepareQuery(
-    `SELECT * FROM license ${where} ORDER BY added_order DESC`,
-    licenseId === null ? {} : { licenseId },
+    `SELECT * FROM license WHERE ${where} ORDER BY added_order DESC`,
+    licenseValues(which),
     (rows: readonly RowOf<'license'>[]) => new LicenseNames(rows),
   );
 }

@@ -6,7 +6,7 @@ import type { DenialHistory, DenialRecord, ListDenialHistory } from '../../histo
 import { hasPart, partValues } from '../part-of-name.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import type { RowOf } from '../tables.ts';
-import { type LicenseNames, querySubjects } from './license-names.ts';
+import { type LicenseNames, licenseValues, querySubjects } from './license-names.ts';
 import { isOfFeature, isOfLicense } from './query-slots.ts';
 
 /** A store that ignores case has folded names, and those from before it did. */
@@ -50,16 +50,16 @@ interface GroupRow {
 type UserRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'denials'>;
 
 export function queryDenialHistory(query: ListDenialHistory): PreparedQuery<DenialHistory> {
-  const { licenseId, feature, user, search, reason, since, until, limit } = query;
-  const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
-  const where = `AND ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}
+  const { feature, user, search, reason, since, until, limit } = query;
+  const scope = { ...licenseValues(query), ...(feature !== null && { feature }) };
+  const where = `AND ${isOfLicense(query)} AND ${isOfFeature(feature)}
     ${reason === null ? '' : 'AND reason = CAST(:reason AS text)'} ${hasSearched(search)}`;
   const from = (at: string) =>
     `FROM ${rowsOf('history_denial', user)} ${where} AND ${at} >= :since AND ${at} < :until`;
   const at = user !== null || until - since > INDEXED_MS ? '+at' : 'at';
   const names = { ...namesOf(user), ...searchValues(search) };
   const values = { ...scope, since, until, ...names, ...(reason !== null && { reason }) };
-  const subjects = querySubjects(licenseId);
+  const subjects = querySubjects(query);
   return {
     statements: [
       ...subjects.statements,

@@ -10,22 +10,24 @@ import {
 import { findFeature } from '../../../core/nouns/feature-slot.ts';
 import { bucketStart, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
-import type { ListSlotHistory, SlotSeries } from '../../history-query.ts';
+import type { ListSlotHistory, SlotSeries, WhichLicenses } from '../../history-query.ts';
+import { isAmong } from '../among.ts';
 import type { PreparedQuery } from '../prepared-query.ts';
 import { type Dialect, inEach, lesser } from '../sql.ts';
 import { HAS_ENDED } from '../statements.ts';
 import type { RowOf } from '../tables.ts';
-import { type LicenseNames, querySubjects } from './license-names.ts';
+import { type LicenseNames, licenseValues, querySubjects } from './license-names.ts';
 
-export function isOfLicense(licenseId: LicenseId | null, column = 'license_id'): string {
-  return licenseId === null ? `${column} > 0` : `${column} = CAST(:licenseId AS bigint)`;
+export function isOfLicense({ licenseId, among }: WhichLicenses): string {
+  if (licenseId !== null) return 'license_id = CAST(:licenseId AS bigint)';
+  return among === undefined ? 'license_id > 0' : `license_id > 0 AND ${isAmong('license_id')}`;
 }
 
 export function isOfFeature(feature: string | null): string {
   return feature === null ? "feature >= ''" : 'feature = CAST(:feature AS text)';
 }
 
-type Scope = Pick<ListSlotHistory, 'licenseId' | 'feature'>;
+type Scope = Pick<ListSlotHistory, 'licenseId' | 'among' | 'feature'>;
 
 /** Slots with their ends; one of a feature ends with its holder's slot at the latest. */
 const HELD = {
@@ -36,12 +38,8 @@ const HELD = {
 } as const;
 
 /** Slots and borrows that have ended, and that nobody has collected yet, end in the history at their time. */
-function endedOf(
-  table: keyof typeof HELD,
-  { licenseId, feature }: Scope,
-  dialect: Dialect,
-): readonly string[] {
-  const where = [isOfLicense(licenseId), ...(table === 'registration' ? [] : [isOfFeature(feature)])];
+function endedOf(table: keyof typeof HELD, scope: Scope, dialect: Dialect): readonly string[] {
+  const where = [isOfLicense(scope), ...(table === 'registration' ? [] : [isOfFeature(scope.feature)])];
   const select = (at: string, counts: string, held: string = HELD[table]) =>
     `SELECT license_id, feature, ${MINUTE_MS}, ${at} - ${at} % ${MINUTE_MS}, ${counts}
      FROM (${held}) AS held WHERE ${where.join(' AND ')} AND ${at} <= :now`;
@@ -55,10 +53,10 @@ function endedOf(
 
 /** All changes, as if everything had been collected. */
 function recordedSlots(scope: Scope, dialect: Dialect): string {
-  const { licenseId, feature } = scope;
+  const { feature } = scope;
   const arms = [
     `SELECT license_id, feature, grain, at, grants, returns, denials, peak, net, late, borrowed
-     FROM history_slot WHERE ${isOfLicense(licenseId)} AND ${isOfFeature(feature)}`,
+     FROM history_slot WHERE ${isOfLicense(scope)} AND ${isOfFeature(feature)}`,
     ...(feature === null || feature === '' ? endedOf('registration', scope, dialect) : []),
     ...(feature === '' ? [] : endedOf('feature_slot', scope, dialect)),
   ];
@@ -77,8 +75,8 @@ type StateRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'net' | '
 
 /** The buckets of some series, and their states before. */
 export function queryBuckets(query: Omit<ListSlotHistory, 'kind'>, now: Instant): PreparedQuery<SlotCurves> {
-  const { since, until, licenseId, feature, stepMs } = query;
-  const scope = { ...(licenseId !== null && { licenseId }), ...(feature !== null && { feature }) };
+  const { since, until, feature, stepMs } = query;
+  const scope = { ...licenseValues(query), ...(feature !== null && { feature }) };
   return {
     statements: [
       {
@@ -141,7 +139,7 @@ function seriesOf({ license_id, feature }: Pick<StateRow, 'license_id' | 'featur
 
 export function querySlotHistory(query: ListSlotHistory, now: Instant): PreparedQuery<readonly SlotSeries[]> {
   const curves = queryBuckets(query, now);
-  const subjects = querySubjects(query.licenseId);
+  const subjects = querySubjects(query);
   return {
     statements: [...subjects.statements, ...curves.statements],
     answer: ([licenses, ...rows]) =>

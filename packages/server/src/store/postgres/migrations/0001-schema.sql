@@ -277,10 +277,12 @@ CREATE TABLE audit_segment (
 
 -- `one_time_at`: when the server made up a one-time password; NULL: it is none. `one_time_used`: somebody has
 -- signed in with it. `second_factor_step`: the latest time step whose code was accepted; NULL: it has no second factor.
--- `recovery_codes`: the hashes of those that are left, as JSON. The secret is in `sealed_secret`.
+-- `recovery_codes`: the hashes of those that are left, as JSON. The secret is in `sealed_secret`. `products`: a list in
+-- JSON, if it is an operator who is limited to them.
 CREATE TABLE account (
   name TEXT COLLATE "C" PRIMARY KEY,
   role TEXT COLLATE "C" NOT NULL,
+  products TEXT COLLATE "C",
   password_hash TEXT COLLATE "C" NOT NULL,
   created_at BIGINT NOT NULL,
   one_time_at BIGINT,
@@ -299,6 +301,7 @@ CREATE TABLE token (
   account TEXT COLLATE "C",
   name TEXT COLLATE "C" UNIQUE,
   role TEXT COLLATE "C",
+  products TEXT COLLATE "C",
   issued_at BIGINT NOT NULL,
   used_at BIGINT NOT NULL,
   expires_at BIGINT,

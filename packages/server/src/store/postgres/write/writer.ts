@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ProductLimit } from '../../../core/access/role.ts';
 import { backOffMs } from '../../../core/back-off.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import { describeLine } from '../../engine/line/describe-line.ts';
@@ -82,9 +83,10 @@ export class PostgresWriter {
     return { server: this.#options.serverId, batch: String(++this.#batches) };
   }
 
-  async listWaiting(connection: Connection): Promise<LineDescription> {
+  async listWaiting(connection: Connection, products?: ProductLimit): Promise<LineDescription> {
     const { lines, time } = this.memory;
-    return describeLine(await lines.read(connection, this.#options.serverId), time.estimate());
+    const line = await lines.read(connection, this.#options.serverId);
+    return describeLine(line, time.estimate(), products);
   }
 
   /** The database has another place. A standby that was behind when it was promoted lacks some changes. */

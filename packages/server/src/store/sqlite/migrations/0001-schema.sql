@@ -233,10 +233,12 @@ CREATE TABLE audit_segment (
 
 -- `one_time_at`: when the server made up a one-time password; NULL: it is none. `one_time_used`: somebody has
 -- signed in with it. `second_factor_step`: the latest time step whose code was accepted; NULL: it has no second factor.
--- `recovery_codes`: the hashes of those that are left, as JSON. The secret is in `sealed_secret`.
+-- `recovery_codes`: the hashes of those that are left, as JSON. The secret is in `sealed_secret`. `products`: a list in
+-- JSON, if it is an operator who is limited to them.
 CREATE TABLE account (
   name TEXT PRIMARY KEY,
   role TEXT NOT NULL,
+  products TEXT,
   password_hash TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   one_time_at INTEGER,
@@ -255,6 +257,7 @@ CREATE TABLE token (
   account TEXT,
   name TEXT UNIQUE,
   role TEXT,
+  products TEXT,
   issued_at INTEGER NOT NULL,
   used_at INTEGER NOT NULL,
   expires_at INTEGER,

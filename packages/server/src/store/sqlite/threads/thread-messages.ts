@@ -1,3 +1,4 @@
+import type { ProductLimit } from '../../../core/access/role.ts';
 import { Fault } from '../../../core/nouns/fault.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
@@ -19,7 +20,7 @@ export type ThreadData = Pick<WriterOptions, 'file' | 'masterKey' | 'nextMasterK
 export type ToWriter =
   | readonly SentCommand[]
   | { readonly kind: 'keep_clock' }
-  | { readonly kind: 'list_waiting' }
+  | { readonly kind: 'list_waiting'; readonly products: ProductLimit }
   | { readonly kind: 'close' };
 
 export type FromWriter =

@@ -114,7 +114,8 @@ function work(): void {
     const message: ToWriter = typeof sent === 'string' ? JSON.parse(sent) : sent;
     if (isBatch(message)) send(execute(message.map(unpackCommand)));
     else if (message.kind === 'keep_clock') send(keepClock());
-    else if (message.kind === 'list_waiting') send({ kind: 'waiting', line: writer?.listWaiting() ?? null });
+    else if (message.kind === 'list_waiting')
+      send({ kind: 'waiting', line: writer?.listWaiting(message.products) ?? null });
     else close();
   });
 }

@@ -24,7 +24,7 @@ import { extendLiveSlots } from '../../engine/move-clock.ts';
 import { pickValues } from '../../engine/row-sql.ts';
 import { chooseMasterKey } from '../../engine/sealed-secrets.ts';
 import { countOf } from '../../engine/sql.ts';
-import type { ClockStatus, LineDescription } from '../../store.ts';
+import type { ClockStatus } from '../../store.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { PageSums } from '../wire/page-sums.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
@@ -154,7 +154,7 @@ export class SqliteWriter {
     return awayFrom ?? now;
   }
 
-  listWaiting = (): LineDescription => describeLine(this.#line, this.peekNow());
+  listWaiting = (products?: readonly string[] | null) => describeLine(this.#line, this.peekNow(), products);
 
   /** The keys that the secrets may be sealed with now. */
   get masterKeys(): readonly MasterKey[] {

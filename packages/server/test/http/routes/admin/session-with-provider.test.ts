@@ -58,6 +58,14 @@ describe('with a real provider, a person', () => {
     assert.equal((await who(session)).status, 401);
   });
 
+  test('whose groups are for products is limited to these', async (t) => {
+    const { app, signIn, who } = await open(t, { PRODUCT_OPERATORS: 'cad=staff,cam=it,pdm=bosses' });
+    const { body } = await who((await signIn('ann')).session);
+    assert.deepEqual([body.role, body.products], ['operator', ['cad', 'cam']]);
+    const [event] = await readEvents(app.store);
+    assert.deepEqual(event?.kind === 'signed_in' && event.products, ['cad', 'cam']);
+  });
+
   test('gets the highest role of several, and ends the setup if that is administrator', async (t) => {
     const { app, signIn, who } = await open(t);
     const early = await signIn('ann');

@@ -34,7 +34,7 @@ describe('a session', () => {
     const { cookie, sent, csrf } = await start(app, { peer: FOREIGN });
     assert.match(cookie, /^berth=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
     const who = await app.get('/api/admin/session', { peer: FOREIGN, headers: { cookie: sent } });
-    const own = { name: 'admin', role: 'admin', csrf_token: csrf };
+    const own = { name: 'admin', role: 'admin', products: null, csrf_token: csrf };
     const { operations, ...rest } = who.body;
     assert.deepEqual(rest, {
       ...own,
@@ -46,10 +46,11 @@ describe('a session', () => {
     assert.ok((operations as string[]).includes('POST /api/v4/setKeys'));
   });
 
-  for (const role of ROLES) {
-    test(`of a role ${role} says what it may do, and everything else is forbidden`, async (t) => {
+  for (const [role, products] of [...ROLES.map((one) => [one] as const), ['operator', ['cad']] as const]) {
+    const whose = products === undefined ? role : `${role} of a product`;
+    test(`of a role ${whose} says what it may do, and everything else is forbidden`, async (t) => {
       const app = await openTestApp(t, { auth: { clients: 'required' } });
-      const { token } = await app.accounts.tokens.create({ name: role, role, days: 1 }, 'test');
+      const { token } = await app.accounts.tokens.create({ name: role, role, products, days: 1 }, 'test');
       const options = { peer: FOREIGN, headers: { authorization: `Bearer ${token}` } };
       const { body } = await app.get('/api/admin/session', options);
       const allowed = body.operations as readonly string[];

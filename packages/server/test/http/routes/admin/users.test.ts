@@ -49,6 +49,31 @@ describe('accounts', () => {
     for (const hidden of [OWN, oneTime, 'scrypt']) assert.ok(!events.includes(hidden), hidden);
   });
 
+  test('and tokens of operators are limited to products, and nothing else is', async (t) => {
+    const app = await openTestApp(t);
+    const products = ['cad', 'cam', 'cad'];
+    const post = async (path: string, fields: object) => (await app.post(`/api/admin/${path}`, fields)).body;
+    await post('users/add', { name: 'olga', role: 'operator', products });
+    await post('tokens/create', { name: 'ci', role: 'operator', products });
+    const list = async (path: string) => {
+      const { body } = await app.get(`/api/admin/${path}`);
+      return (body[path] as Facts[]).map((one) => one.products);
+    };
+    assert.deepEqual(await list('users'), [['cad', 'cam']]);
+    assert.deepEqual(await list('tokens'), [['cad', 'cam']]);
+    const limit = (wish: object) => post('users/role', { name: 'olga', role: 'operator', ...wish });
+    assert.deepEqual(await limit({ products: ['cam'] }), { changed: 1 });
+    assert.deepEqual(await list('users'), [['cam']]);
+    for (const wrong of [[], [''], [' cad'], ['c\nd'], ['x'.repeat(257)], Array(101).fill('a'), 'cad']) {
+      assert.equal((await limit({ products: wrong })).code, 'validation_error', String(wrong));
+    }
+    const viewer = await post('users/add', { name: 'vera', role: 'viewer', products });
+    assert.match(String(viewer.message), /^Only operators can be limited/);
+    assert.equal((await post('tokens/create', { name: 'x', role: 'admin', products })).code, viewer.code);
+    assert.deepEqual(await limit({}), { changed: 1 });
+    assert.deepEqual(await list('users'), [null]);
+  });
+
   test('get a new password without the old one only from others', async (t) => {
     const app = await openTestApp(t);
     const password = await createAdministrator(app.accounts);
@@ -204,7 +229,7 @@ describe('tokens', () => {
     assert.ok(!list.text.includes(token));
     const [row] = list.body.tokens as Facts[];
     const { issued_at, used_at, expires_at, ...rest } = row as Facts;
-    const own = { id, kind: 'api', account: null, name: 'ci', role: 'user', is_alive: true };
+    const own = { id, kind: 'api', account: null, name: 'ci', role: 'user', products: null, is_alive: true };
     assert.deepEqual(rest, { ...own, restriction: 'until_set_up' });
     assert.deepEqual((await app.post('/api/admin/tokens/revoke', { id })).body, { revoked: 1 });
     assert.equal((await register()).status, 401);

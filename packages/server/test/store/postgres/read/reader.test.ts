@@ -108,6 +108,8 @@ const SEARCH: SearchAudit = {
   ...{ scanned: 1000, links: 100 },
 };
 
+const AMONG = { among: [2, 5].map(licenseId) };
+
 const QUERIES: {
   readonly [K in Exclude<
     Query['kind'],
@@ -118,8 +120,11 @@ const QUERIES: {
     kind: 'list_licenses',
     product,
   })),
+  list_products: [{ kind: 'list_products' }],
   list_registrations: [
     REGISTRATIONS,
+    { ...REGISTRATIONS, among: [2, 5].map(licenseId) },
+    { ...REGISTRATIONS, among: [] },
     { ...REGISTRATIONS, licenseId: licenseId(2) },
     { ...REGISTRATIONS, product: 'p1' },
     ...['zoe', 'Zoë', "o'brien", 'z\0e', '\u{1F600}', '\uD83D'].map((user) => ({ ...REGISTRATIONS, user })),
@@ -192,9 +197,11 @@ const QUERIES: {
     { kind: 'list_slot_history', ...HISTORY, feature: null, stepMs },
     { kind: 'list_slot_history', ...HISTORY, licenseId: licenseId(5), feature: '', stepMs },
     { kind: 'list_slot_history', ...HISTORY, feature: 'render', stepMs },
+    { kind: 'list_slot_history', ...HISTORY, ...AMONG, feature: null, stepMs },
   ]),
   list_denial_history: [
     { kind: 'list_denial_history', ...HISTORY, feature: null, user: null, reason: null, limit: 10 },
+    { kind: 'list_denial_history', ...HISTORY, ...AMONG, feature: null, user: 'zoe', reason: null, limit: 9 },
     { kind: 'list_denial_history', ...HISTORY, feature: '', user: 'Zoë', reason: 'blacklisted', limit: 3 },
     { kind: 'list_denial_history', ...RECENT, feature: null, user: 'z\0e', reason: null, limit: 3 },
     {
@@ -210,6 +217,7 @@ const QUERIES: {
   list_user_history: [
     { kind: 'list_user_history', ...HISTORY, user: null, limit: 100 },
     { kind: 'list_user_history', ...RECENT, user: 'zoe', limit: 100 },
+    { kind: 'list_user_history', ...HISTORY, ...AMONG, user: null, limit: 2 },
     { kind: 'list_user_history', ...RECENT, licenseId: licenseId(2), user: null, limit: 2 },
     ...['A', 'ZOË', '_', '~'].map((search) => {
       return { kind: 'list_user_history', ...HISTORY, user: null, search, limit: 100 } as const;
@@ -218,10 +226,12 @@ const QUERIES: {
   ],
   list_wait_history: [
     { kind: 'list_wait_history', ...HISTORY, feature: null },
+    { kind: 'list_wait_history', ...HISTORY, ...AMONG, feature: null },
     { kind: 'list_wait_history', ...HISTORY, licenseId: licenseId(2), feature: '' },
   ],
   list_consumption_history: [
     { kind: 'list_consumption_history', ...HISTORY, feature: null, limit: 100 },
+    { kind: 'list_consumption_history', ...HISTORY, ...AMONG, feature: null, limit: 100 },
     { kind: 'list_consumption_history', ...HISTORY, licenseId: licenseId(2), feature: '', limit: 1 },
   ],
   ask_what_if: ['', 'render', 'nothing'].map((feature) => ({
