@@ -94,14 +94,13 @@ interface NewAccount {
 
 export function createAccounts(store: Store, options: AccountsOptions): Accounts {
   const tokens = createTokens(store, options.readMonotonicMs);
+  const { execute } = tokens;
   const throttle = createSignInThrottle(options.readMonotonicMs);
   const { readWall, readMonotonicMs, people = null, elsewhere = null } = options;
   const judging = { store, throttle, cost: options.passwordCost, isOnlyHere: elsewhere !== null };
   const check = async (request: SignInRequest) =>
     (await judge({ ...request, isHere: true }, judging, null)).checkedHash;
   const hash = (password: string) => hashPassword(password, options.passwordCost);
-
-  const { execute } = tokens;
 
   /** A wrong password is recorded. */
   async function requirePassword({ account, ...owner }: Owner, wrong = WRONG_PASSWORD): Promise<string> {

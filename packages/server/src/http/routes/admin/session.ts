@@ -34,22 +34,13 @@ export const SIGN_IN_ERRORS = [
 
 /** Signs browsers in and out. Programs use `/auth` and a token instead. */
 export function sessionRoutes(services: SessionServices): readonly Route[] {
-  const { accounts, singleSignOn, auth, facts, settings } = services;
+  const { accounts, singleSignOn, auth } = services;
   return adminRoutes(SESSION_API, {
     'GET /api/admin/welcome': {
       name: 'admin_welcome',
       access: 'public',
       summary: 'What the page shows before anybody has signed in',
-      handle: async ({ request, peer }, send) =>
-        send({
-          name: settings.current.page.name,
-          has_logo: settings.current.page.logo !== '',
-          version: facts.version,
-          is_set_up: !(await accounts.isBeingSetUp()),
-          is_secure: peer.isSecure === true,
-          provider: singleSignOn.name,
-          takes_accounts: auth.localAccounts === 'everywhere' || isOnMachine(request, peer),
-        }),
+      handle: async ({ request, peer }, send) => send(await welcome(request, peer, services)),
     },
     'POST /api/admin/session/start': {
       name: 'admin_sign_in',
@@ -78,18 +69,20 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       access: 'account',
       isForProducts: true,
       summary: 'The caller, and what they may do',
-      handle: async ({ request, peer, caller }, send) =>
-        send({
+      handle: async ({ request, peer, caller }, send) => {
+        const firstStep = findFirstStep(caller.holder, auth);
+        return send({
           name: caller.name,
           role: caller.role,
           products: caller.products,
           operations: listOperations(caller, services),
           csrf_token: findCsrfToken(request, peer, caller, auth),
-          must_set_password: findFirstStep(caller.holder, auth) === 'set_password',
-          must_set_second_factor: findFirstStep(caller.holder, auth) === 'set_second_factor',
+          must_set_password: firstStep === 'set_password',
+          must_set_second_factor: firstStep === 'set_second_factor',
           recovery_codes_left: caller.holder?.recoveryCodesLeft ?? null,
           is_secure: peer.isSecure === true || peer.isControl,
-        }),
+        });
+      },
     },
     'POST /api/admin/session/end': {
       name: 'admin_sign_out',
@@ -105,6 +98,20 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       },
     },
   });
+}
+
+async function welcome(request: RequestHead, peer: Peer, services: SessionServices) {
+  const { accounts, singleSignOn, auth, facts, settings } = services;
+  const { name, logo } = settings.current.page;
+  return {
+    name,
+    has_logo: logo !== '',
+    version: facts.version,
+    is_set_up: !(await accounts.isBeingSetUp()),
+    is_secure: peer.isSecure === true,
+    provider: singleSignOn.name,
+    takes_accounts: auth.localAccounts === 'everywhere' || isOnMachine(request, peer),
+  };
 }
 
 /** Whether there is a session at the OpenID provider, too. */

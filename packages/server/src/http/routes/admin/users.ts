@@ -27,8 +27,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       summary: 'Add an account; without a password the server generates one and returns it once',
       errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
       handle: async ({ body, caller }, send) => {
-        const { products, password = null } = body;
-        const wish = { ...requireAccount(body), products, password };
+        const wish = { ...requireAccount(body), products: body.products, password: body.password ?? null };
         return passwordReply(wish.name, await accounts.add(wish, caller.actor), send);
       },
     },
@@ -56,8 +55,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
       handle: async ({ body, caller }, send) => {
         const { name, role } = requireAccount(body);
-        const { products } = body;
-        const outcome = await accounts.setRole(name, { role, products }, caller.actor);
+        const outcome = await accounts.setRole(name, { role, products: body.products }, caller.actor);
         return countReply(outcome, (changed) => send({ changed }));
       },
     },
