@@ -16,7 +16,6 @@ export const ADVICE: Readonly<Record<string, string>> = {
   not_found: 'Check the address of the server: there is no Berth at it.',
   unauthorized: 'Give the client a valid token of the license server.',
   forbidden: 'Give the client a token with the required role.',
-  second_factor_required: 'Use an API token: accounts for applications have no second factor.',
   validation_error: 'Correct the field that the message names.',
   missing_parameters: 'Give "user" and "product".',
   idempotency_key_reused: 'Use a new key for every count.',

@@ -32,7 +32,6 @@ const FACTS = {
   second_factor_required: {
     title: 'The code of the second factor is missing or wrong',
     status: 401,
-    advice: 'Use an API token: accounts for applications have no second factor.',
   },
   csrf_rejected: { title: 'The CSRF token is missing or wrong', status: 403 },
   tls_required: { title: 'This server requires TLS to sign in', status: 403 },
