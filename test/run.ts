@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TOOLS = join(ROOT, 'node_modules', '.bin');
 const TEST_TIMEOUT_MS = 10 * 60 * 1000;
 /** Many tests wait for processes or timers, so more files run at once than there are cores. */
-const CONCURRENCY = availableParallelism() * 4;
+const CONCURRENCY = availableParallelism() * 3;
 const CACHE = join(ROOT, 'node_modules', '.cache');
 /** Several threads check the same types more than once, and the tests need the cores. */
 const TSC = 'tsc --noEmit --singleThreaded';
