@@ -159,7 +159,7 @@ function off(text: string): Line {
 /** The heading of the Overview: does something need me? */
 export function headline(concerns: readonly Concern[], hasLicenses: boolean): string {
   const [worst] = concerns;
-  if (worst === undefined) return hasLicenses ? 'All is well' : 'Add the first license';
+  if (worst === undefined) return hasLicenses ? 'All is well' : 'No license yet';
   const full = concerns.filter(({ word }) => word === 'Full').length;
   const rest = concerns.length - full;
   if (full === 0) {

@@ -10,7 +10,7 @@ import { Empty, Show } from '../../parts/states.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { hasReserved, mapReserved } from '../../words/rules.ts';
 import { plural } from '../../words/time.ts';
-import { LicenseTable } from '../overview/license-table.tsx';
+import { LicenseTable, NoLicense } from '../overview/license-table.tsx';
 
 /** All licenses: which do we have, and how are they? */
 export function Licenses() {
@@ -56,9 +56,7 @@ function LicenseList({ licenses }: { readonly licenses: readonly License[] }) {
           <Button onClick={() => setParams({ search: null })}>Show all licenses</Button>
         </Empty>
       ) : (
-        <Empty title="There is no license yet">
-          <p>Add one by its key, by file or by codes. Applications can take slots at once.</p>
-        </Empty>
+        <NoLicense />
       )}
     </>
   );

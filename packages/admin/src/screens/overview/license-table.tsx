@@ -3,9 +3,11 @@ import type { License } from '@berth/protocol/admin/licenses';
 import { Sparkline } from '../../charts/sparkline.tsx';
 import { readNow } from '../../clock.ts';
 import { goTo, linkTo } from '../../data/route.ts';
+import { may } from '../../data/session.ts';
 import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { AmountBar, ReservedLine, SlotBar } from '../../parts/slot-bar.tsx';
+import { Empty } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { forecast, PERIOD_WORDS } from '../../words/forecast.ts';
@@ -165,5 +167,17 @@ function DenialCount({ license, count }: { readonly license: number; readonly co
         <span class="hidden-text"> denials</span>
       </b>
     </a>
+  );
+}
+
+export function NoLicense() {
+  return (
+    <Empty title="There is no license yet">
+      <p>
+        {may('POST /api/v4/addProduct')
+          ? 'Add one by its key, by file or by codes. Applications can take slots at once.'
+          : 'As soon as an administrator adds one, applications can take slots.'}
+      </p>
+    </Empty>
   );
 }

@@ -6,12 +6,11 @@ import { useFindings, useLicenses, useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { useRules } from '../../data/rules.ts';
-import { may } from '../../data/session.ts';
-import { AddLicenseLink, ButtonLink } from '../../parts/button.tsx';
+import { AddLicenseLink } from '../../parts/button.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
 import { Shape } from '../../parts/shape.tsx';
 import { SlotLegend } from '../../parts/slot-bar.tsx';
-import { Empty, Show } from '../../parts/states.tsx';
+import { Show } from '../../parts/states.tsx';
 import { type Concern, headline, listConcerns, listWell, summary } from '../../words/attention.ts';
 import { countedOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
@@ -19,7 +18,7 @@ import { hasReserved, mapReserved } from '../../words/rules.ts';
 import { DAY_MS, plural, startOfDay } from '../../words/time.ts';
 import { sumByLicense } from '../../words/usage.ts';
 import { DenialTable } from './denial-table.tsx';
-import { LicenseTable } from './license-table.tsx';
+import { LicenseTable, NoLicense } from './license-table.tsx';
 import { Lines } from './lines.tsx';
 
 const FIVE_MINUTES_MS = 5 * 60_000;
@@ -140,18 +139,5 @@ function Well({ findings }: { readonly findings: readonly Finding[] }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function NoLicense() {
-  return (
-    <Empty title="There is no license yet">
-      <p>Add one by its key, by file or by codes. Applications can take slots at once.</p>
-      {may('POST /api/v4/addProduct') && (
-        <ButtonLink to="licenses/add" as="primary">
-          Add a license
-        </ButtonLink>
-      )}
-    </Empty>
   );
 }
