@@ -67,10 +67,15 @@ async function tryChannel(page: Opened['page'], receiver: Awaited<ReturnType<typ
   await page.getByRole('menuitemradio', { name: 'Slack' }).click();
   await dialog.getByLabel('Address').fill(receiver.url);
   await dialog.getByLabel('A slot is refused').uncheck();
+  const digest = dialog.getByRole('button', { name: /^Digest/ });
+  // A menu closes when the dialog scrolls.
+  await digest.scrollIntoViewIfNeeded();
+  await digest.click();
+  await page.getByRole('menuitemradio', { name: 'Every day' }).click();
   await dialog.getByRole('button', { name: 'Add channel' }).click();
   const row = page.getByRole('row', { name: /desk/ });
   const topics = TOPIC_NAMES.length;
-  await row.getByText(`${topics - 1} of ${topics} topics; at most every 10 min`).waitFor();
+  await row.getByText(`${topics - 1} of ${topics} topics; at most every 10 min; daily digest`).waitFor();
   await row.getByRole('button', { name: 'Test' }).click();
   await page.getByText(/^desk: delivered, 200 after \d+ ms\.$/).waitFor();
   await row.getByText('Delivered').waitFor();

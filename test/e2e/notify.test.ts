@@ -24,6 +24,7 @@ interface Listed {
     readonly name: string;
     readonly state: string;
     readonly time_zone?: string;
+    readonly digest?: string;
     readonly error: string | null;
   }[];
 }
@@ -115,9 +116,11 @@ describe('messages of a real server', () => {
       ],
     );
     assert.deepEqual([mail.mails.length, chat.requests.length], [2, 2]);
-    await run(['notify', 'set', 'desk', '--gap', '0', '--zone', 'Asia/Tokyo']);
+    await run(['notify', 'set', 'desk', '--gap', '0', '--zone', 'Asia/Tokyo', '--digest', 'monthly']);
     const changed = await askBerth<Listed>(data, ['notify', 'list']);
-    assert.equal(changed.channels.find(({ name }) => name === 'desk')?.time_zone, 'Asia/Tokyo');
+    const desk = changed.channels.find(({ name }) => name === 'desk');
+    assert.deepEqual([desk?.time_zone, desk?.digest], ['Asia/Tokyo', 'monthly']);
+    assert.match((await run(['notify', 'set', 'desk', '--digest', 'wekly'])).stderr, /Did you mean "weekly"/);
     await chat.arrived(3);
     assert.equal(countRefusals(chat.requests[2]?.body ?? ''), 40);
     assert.equal(await second.stop(), 0);

@@ -11,6 +11,13 @@ export function sayKind(kind: Channel['kind']): string {
   return KINDS.find(([known]) => known === kind)?.[1] ?? kind;
 }
 
+export const DIGESTS: readonly (readonly [Channel['digest'], string])[] = [
+  ['off', 'None'],
+  ['daily', 'Every day, about the day before'],
+  ['weekly', 'On Monday, about the week before'],
+  ['monthly', 'On the 1st, about the month before'],
+];
+
 const TOPICS: Readonly<Record<string, string>> = {
   slot_denied: 'A slot is refused',
   license_nearly_full: 'A license is nearly full',
@@ -36,7 +43,7 @@ export function sayPlan(channel: Channel, topicCount: number): string {
   const told = topics.length === topicCount ? 'everything' : `${topics.length} of ${topicCount} topics`;
   const hours =
     quiet === null ? '' : `; quiet ${quiet.replace('-', '–')}${weekends ? ' and on weekends' : ''}`;
-  return `${told}; at most every ${gap} min${hours}${digest ? '; digest on Monday' : ''}`;
+  return `${told}; at most every ${gap} min${hours}${digest === 'off' ? '' : `; ${digest} digest`}`;
 }
 
 /** The hours of a text such as 20:00-07:00. */

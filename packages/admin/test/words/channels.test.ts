@@ -9,12 +9,12 @@ test('every topic has words for people', () => {
 });
 
 test('what a channel is told is one line', () => {
-  const channel = { topics: ['a', 'b'], quiet: null, quiet_weekends: false, digest: false, gap_minutes: 10 };
+  const channel = { topics: ['a', 'b'], quiet: null, quiet_weekends: false, digest: 'off', gap_minutes: 10 };
   const say = (facts: Partial<Channel>) => sayPlan({ ...channel, ...facts } as Channel, 3);
   assert.equal(say({}), '2 of 3 topics; at most every 10 min');
   assert.equal(
-    say({ topics: ['a', 'b', 'c'], quiet: '20:00-07:00', quiet_weekends: true, digest: true }),
-    'everything; at most every 10 min; quiet 20:00–07:00 and on weekends; digest on Monday',
+    say({ topics: ['a', 'b', 'c'], quiet: '20:00-07:00', quiet_weekends: true, digest: 'weekly' }),
+    'everything; at most every 10 min; quiet 20:00–07:00 and on weekends; weekly digest',
   );
   assert.deepEqual(
     [splitQuiet('20:00-07:00'), splitQuiet(null)],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { described, hostText, name, secret, userInfo, wholeNumber } from '../fields.ts';
-import { CHANNEL_KINDS, MAIL_SECURITIES } from './choices.ts';
+import { CHANNEL_KINDS, DIGESTS, MAIL_SECURITIES } from './choices.ts';
 import type { Operations } from './operation.ts';
 
 const words = z.array(z.string(), { error: 'must be a list of texts' }).optional();
@@ -28,7 +28,7 @@ const channelObject = z
     quiet: described(z.string().nullable(), 'Hours in which only critical messages are sent.'),
     quiet_weekends: described(z.boolean(), 'Whether Saturday and Sunday are quiet all day.'),
     time_zone: described(z.string(), 'Of its quiet hours, its digest and the times in messages.'),
-    digest: described(z.boolean(), 'Whether it gets the digest every Monday.'),
+    digest: described(z.enum(DIGESTS), 'How often it gets a digest.'),
     paused: described(z.boolean(), 'Whether nothing is sent.'),
   })
   .meta({ id: 'Channel', description: 'Where messages to administrators go, without secrets.' });
@@ -102,7 +102,10 @@ export const CHANNEL_API = {
           name,
           'Of its quiet hours, its digest and the times in messages; UTC by default.',
         ),
-        digest: described(consent, 'Whether it gets the digest every Monday.'),
+        digest: described(
+          z.enum(DIGESTS, { error: `must be one of ${DIGESTS.join(', ')}` }).optional(),
+          'How often it gets a digest; `off` by default.',
+        ),
         paused: described(consent, 'Whether nothing is sent.'),
       })
       .meta({

@@ -21,6 +21,9 @@ export const CHANNEL_KINDS = ['mail', 'slack', 'teams', 'webhook'] as const;
 /** How a connection to a mail server is encrypted: after it began, from its start, or not. */
 export const MAIL_SECURITIES = ['starttls', 'tls', 'none'] as const;
 
+/** How often a channel gets a digest. */
+export const DIGESTS = ['off', 'daily', 'weekly', 'monthly'] as const;
+
 /** The subjects of an examination, in its order: the clock is compared with the answer of the cloud. */
 export const CHECKS = [
   'server',

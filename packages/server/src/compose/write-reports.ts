@@ -1,7 +1,7 @@
 import { type HistoryReport, historyTable } from '@berth/protocol/api/history-tables';
 import { formatCsv } from '@berth/protocol/csv';
 import type { MessageFile } from '../core/notify/message.ts';
-import { bucketStart, DAY_MS, HOUR_MS, type Instant } from '../core/nouns/instant.ts';
+import { bucketStart, DAY_MS, HOUR_MS, type Instant, plus } from '../core/nouns/instant.ts';
 import { toWire } from '../http/reply/to-wire.ts';
 import type { Reports } from '../services/events/compose-digest.ts';
 import type { Store } from '../store/store.ts';
@@ -12,17 +12,24 @@ const MAX_ROWS = 5000;
 /** Most mail servers take ten megabytes, a third of it for the encoding. A longer report is left out. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 
-/** The reports of a span as CSV, users by whole days, as the API and the command line write them. */
+/** By hours for a week; a month would be too long to be attached. */
+const MAX_HOURLY_DAYS = 8;
+
+/** The reports of a span as CSV, as the API and the command line write them. */
 export async function writeReports(
   store: Store,
   span: { readonly since: Instant; readonly until: Instant },
 ): Promise<Reports> {
   const all = { ...span, licenseId: null };
   const people = { ...all, user: null, limit: MAX_ROWS };
-  const slots = await store.read({ kind: 'list_slot_history', ...all, feature: null, stepMs: HOUR_MS });
+  const days = Math.round((span.until - span.since) / DAY_MS);
+  const stepMs = days > MAX_HOURLY_DAYS ? DAY_MS : HOUR_MS;
+  const slots = await store.read({ kind: 'list_slot_history', ...all, feature: null, stepMs });
   const denials = await store.read({ kind: 'list_denial_history', ...people, feature: null, reason: null });
-  const since = bucketStart(span.since, DAY_MS);
-  const users = await store.read({ kind: 'list_user_history', ...people, since });
+  // Users are kept by days in UTC: as many as the span has, from the nearest midnight.
+  const since = bucketStart(plus(span.since, DAY_MS / 2), DAY_MS);
+  const until = plus(since, days * DAY_MS);
+  const users = await store.read({ kind: 'list_user_history', ...people, since, until });
   const files = [
     writeReport('slots', toWire({ series: slots })),
     writeReport('denials', toWire(denials)),

@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { showToast } from '../../parts/toasts.tsx';
-import { KINDS, sayTopic, splitQuiet } from '../../words/channels.ts';
+import { DIGESTS, KINDS, sayTopic, splitQuiet } from '../../words/channels.ts';
 
 type Topics = GetAnswer<'/api/admin/channels'>['topics'];
 
@@ -42,7 +42,7 @@ function firstDraft(channel: Channel | null, topics: Topics) {
     quietTo: to,
     weekends: channel?.quiet_weekends ?? false,
     zone: channel?.time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-    digest: channel?.digest ?? false,
+    digest: channel?.digest ?? 'off',
   };
 }
 
@@ -293,11 +293,13 @@ function TimeFields({ draft, change }: PartProps) {
           <ShortInput label="Minutes" value={draft.gap} onInput={(gap) => change({ gap })} />
           minutes
         </span>
-        <label class="check">
-          <input type="checkbox" checked={draft.digest} onChange={() => change({ digest: !draft.digest })} />A
-          digest of the week on Monday at 08:00
-        </label>
       </fieldset>
+      <Choose
+        label="Digest at 08:00"
+        value={draft.digest}
+        choices={DIGESTS}
+        onChange={(digest) => change({ digest })}
+      />
     </>
   );
 }

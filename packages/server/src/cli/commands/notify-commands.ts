@@ -1,5 +1,5 @@
 import type { GetAnswer, PostBody } from '@berth/protocol/admin/admin-api';
-import { CHANNEL_KINDS, MAIL_SECURITIES } from '@berth/protocol/admin/choices';
+import { CHANNEL_KINDS, DIGESTS, MAIL_SECURITIES } from '@berth/protocol/admin/choices';
 import { suggest } from '@berth/protocol/suggest';
 import { formatTable } from '@berth/shell/console/console-text';
 import type { CallOf } from '@berth/shell/console/hints';
@@ -10,7 +10,7 @@ import { InputError, type SecretPrompt } from '../read-secrets.ts';
 
 const WHEN =
   '[--topics T,…] [--gap MINUTES] [--quiet HH:MM-HH:MM|off] [--weekends on|off] [--zone ZONE] ' +
-  '[--digest on|off]';
+  `[--digest ${DIGESTS.join('|')}]`;
 
 const MAIL = `[--to A,… --from A --server HOST:PORT --security ${MAIL_SECURITIES.join('|')} --user U|none]`;
 
@@ -82,7 +82,7 @@ async function put(client: AdminClient, name: string, wish: Wish, flags: Flags) 
     gap_minutes: flags.gap,
     quiet: flags.quiet,
     quiet_weekends: readSwitch('weekends', flags.weekends),
-    digest: readSwitch('digest', flags.digest),
+    digest: choose('digest', flags.digest, DIGESTS),
     time_zone: flags.zone ?? (known === undefined ? ownZone() : undefined),
   };
   return withFacts(await client.post('/api/admin/channels', body), { name, isNew: known === undefined });
@@ -172,7 +172,7 @@ function showChannels({ channels }: { readonly channels: readonly Channel[] }, c
     channel.quiet === null
       ? 'no'
       : `${channel.quiet}${channel.quiet_weekends ? ', weekends' : ''} ${channel.time_zone}`,
-    channel.digest ? 'Monday' : 'no',
+    channel.digest === 'off' ? 'no' : channel.digest,
     sayState(channel),
   ]);
   return formatTable(['name', 'kind', 'to', 'topics', 'quiet', 'digest', 'state'], rows);

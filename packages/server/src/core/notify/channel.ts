@@ -1,3 +1,4 @@
+import type { DIGESTS } from '@berth/protocol/admin/choices';
 import type { Topic } from '../nouns/topics.ts';
 
 /** Where messages for administrators go, which ones, and when. Stored sealed: addresses may be secrets. */
@@ -12,10 +13,12 @@ export interface Channel {
   readonly quiet: QuietHours | null;
   /** Of its quiet hours, of its digest, and of times in messages; as in the tz database. */
   readonly zone: string;
-  /** Whether it gets the digest every Monday. */
-  readonly hasDigest: boolean;
+  readonly digest: Digest;
   readonly isPaused: boolean;
 }
+
+/** How often it gets a digest. */
+export type Digest = (typeof DIGESTS)[number];
 
 interface QuietHours {
   /** Minutes of the day. `from` after `to`: over midnight. */

@@ -1,8 +1,9 @@
-import { bucketStart, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
+import { windowStartMillis } from '@berth/protocol/api/consumption-window';
+import { HOUR_MS, type Instant, instant, MINUTE_MS, plus, say } from '../nouns/instant.ts';
 import { CRITICAL_TOPICS, type Topic } from '../nouns/topics.ts';
-import { localTime } from '../rules/local-time.ts';
+import { fromWall, wallTime } from '../rules/local-time.ts';
 import { isWithin } from '../rules/times.ts';
-import type { Channel } from './channel.ts';
+import type { Channel, Digest } from './channel.ts';
 
 /** When the last message about each topic was sent. */
 export type ToldTopics = Readonly<Partial<Record<Topic, Instant>>>;
@@ -37,31 +38,29 @@ function isQuiet({ quiet, zone }: Pick<Channel, 'quiet' | 'zone'>, now: Instant)
   return withWeekends && isWithin({ days: WEEKEND, from: 0, to: DAY_MINUTES, zone }, now);
 }
 
-const MONDAY = 1;
 /** 08:00. */
-const DIGEST_MINUTE = 8 * 60;
-const WEEK_MINUTES = 7 * DAY_MINUTES;
+const DIGEST_MS = 8 * HOUR_MS;
 
-/** Whether a Monday morning has come since the last digest, however long ago that was. */
-export function isDigestDue(
-  channel: Pick<Channel, 'quiet' | 'zone'>,
+/** The day, week or month that a digest is about, from midnight to midnight in the zone of its channel. */
+export interface DigestPeriod {
+  readonly schedule: Exclude<Digest, 'off'>;
+  readonly since: Instant;
+  readonly until: Instant;
+  /** Of its first day, such as 2030-01-14. */
+  readonly date: string;
+}
+
+/** What a digest that is due is about: of the periods since the last digest, only the latest is told. */
+export function findDueDigest(
+  channel: Pick<Channel, 'quiet' | 'zone' | 'digest'>,
   lastAt: Instant,
   now: Instant,
-): boolean {
-  if (isQuiet(channel, now)) return false;
-  return lastAt > now || mondayBefore(channel.zone, now) > lastAt;
-}
-
-/** The last Monday at 08:00. */
-export function mondayBefore(zone: string, now: Instant): Instant {
-  const near = plus(now, -minutesSince(zone, now) * MINUTE_MS);
-  // If clocks have changed since then, it is an hour off.
-  const off = (minutesSince(zone, near) + WEEK_MINUTES / 2) % WEEK_MINUTES;
-  return bucketStart(plus(near, (WEEK_MINUTES / 2 - off) * MINUTE_MS), MINUTE_MS);
-}
-
-/** Since a Monday at 08:00, by a clock on the wall. */
-function minutesSince(zone: string, at: Instant): number {
-  const { day, minute } = localTime(zone, at);
-  return ((day - MONDAY) * DAY_MINUTES + minute - DIGEST_MINUTE + WEEK_MINUTES) % WEEK_MINUTES;
+): DigestPeriod | null {
+  const { zone, digest: schedule } = channel;
+  if (schedule === 'off' || isQuiet(channel, now)) return null;
+  const end = windowStartMillis(schedule, wallTime(zone, now) - DIGEST_MS);
+  if (lastAt <= now && fromWall(zone, end + DIGEST_MS) <= lastAt) return null;
+  const start = windowStartMillis(schedule, end - 1);
+  const date = say(instant(start)).slice(0, 10);
+  return { schedule, date, since: fromWall(zone, start), until: fromWall(zone, end) };
 }

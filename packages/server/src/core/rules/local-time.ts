@@ -1,4 +1,4 @@
-import type { Instant } from '../nouns/instant.ts';
+import { DAY_MS, type Instant, instant, plus } from '../nouns/instant.ts';
 
 export interface LocalTime {
   /** 0 is Sunday. */
@@ -8,6 +8,7 @@ export interface LocalTime {
 }
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** To make one takes longer than to use it. */
 const CLOCKS = new Map<string, Intl.DateTimeFormat>();
@@ -15,6 +16,27 @@ const CLOCKS = new Map<string, Intl.DateTimeFormat>();
 export function localTime(zone: string, now: Instant): LocalTime {
   const part = readParts(zone, now);
   return { day: DAYS.indexOf(part('weekday')), minute: Number(part('hour')) * 60 + Number(part('minute')) };
+}
+
+/** What clocks on the wall show, to the minute, written as if it were UTC. */
+export function wallTime(zone: string, at: Instant): number {
+  const part = readParts(zone, at);
+  const count = (type: Intl.DateTimeFormatPartTypes) => Number(part(type));
+  const month = MONTHS.indexOf(part('month'));
+  return Date.UTC(count('year'), month, count('day'), count('hour'), count('minute'));
+}
+
+/**
+ * When clocks on the wall show this, a whole minute. If they show it twice, the first time; if they leave it
+ * out, when they are set forward.
+ */
+export function fromWall(zone: string, wall: number): Instant {
+  // A day before and after, since clocks may change in between.
+  const [first, second] = [-DAY_MS, DAY_MS].map((off) => {
+    const near = instant(wall + off);
+    return plus(near, near - wallTime(zone, near) - off);
+  }) as [Instant, Instant];
+  return wallTime(zone, first) !== wall && wallTime(zone, second) === wall ? second : first;
 }
 
 /** Such as "Wed 18 Nov, 14:02". */
@@ -49,6 +71,7 @@ function clockOf(zone: string): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
     weekday: 'short',
+    year: 'numeric',
     day: 'numeric',
     month: 'short',
     hour: '2-digit',

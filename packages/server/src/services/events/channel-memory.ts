@@ -14,7 +14,7 @@ export interface ChannelMemory {
   readonly failing: { readonly failingAt: Instant; readonly reason: string } | null;
   /** Whom the last message did not reach, although it arrived. */
   readonly remark: string | null;
-  /** When the last digest was sent, or the channel was made. */
+  /** When the last digest was sent, or its schedule was set. */
   readonly digestAt: Instant | null;
 }
 
@@ -48,7 +48,7 @@ export async function chooseStart(store: Store, channel: Channel, before: Channe
   const memory = before === null ? NEW : readMemory(stored?.memory ?? null);
   const { now } = await store.keepClock();
   const isNew = before === null || (before.isPaused && !channel.isPaused);
-  const digestAt = isNew || !before.hasDigest ? now : (memory.digestAt ?? now);
+  const digestAt = isNew || before.digest !== channel.digest ? now : (memory.digestAt ?? now);
   const position = stored === null || isNew ? endOfLink(newest?.seq ?? 0) : stored.position;
   return { position, memory: JSON.stringify({ ...memory, digestAt, failing: null, remark: null }) };
 }

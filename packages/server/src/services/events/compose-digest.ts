@@ -1,14 +1,13 @@
 import type { Channel } from '../../core/notify/channel.ts';
 import type { Message, MessageFile } from '../../core/notify/message.ts';
-import { mondayBefore } from '../../core/notify/when.ts';
-import { type LicenseWeek, writeDigest } from '../../core/notify/write-digest.ts';
-import { DAY_MS, type Instant, plus, say } from '../../core/nouns/instant.ts';
+import type { DigestPeriod } from '../../core/notify/when.ts';
+import { type LicenseUse, writeDigest } from '../../core/notify/write-digest.ts';
+import { DAY_MS, type Instant } from '../../core/nouns/instant.ts';
 import { nameOfLicense } from '../../core/nouns/license.ts';
 import { isExpiring } from '../../core/system/note.ts';
 import type { SlotSeries } from '../../store/history-query.ts';
 import type { Store } from '../../store/store.ts';
 
-const DIGEST_DAYS = 7;
 const ENDING_DAYS = 30;
 /** Those with most refusals; the what-if takes a second for a busy license. */
 const MAX_WHAT_IFS = 10;
@@ -32,21 +31,23 @@ interface DigestOptions {
 }
 
 /**
- * What the history says about the last seven days, and what ends in the next thirty. `null`: it was not
+ * What the history says about the period, and what ends in the next thirty days. `null`: it was not
  * finished.
  */
 export async function composeDigest(
   { store, writeReports, mayGoOn }: DigestOptions,
   { name, zone, target }: Channel,
+  period: DigestPeriod,
   now: Instant,
 ): Promise<Message | null> {
   if (!mayGoOn()) return null;
-  const span = { since: plus(now, -DIGEST_DAYS * DAY_MS), until: now };
+  const { since, until, schedule, date } = period;
+  const span = { since, until };
   const records = await store.read({ kind: 'list_licenses', product: null });
   const held = new Set<number>(records.map(({ license }) => license.id));
   const scope = { licenseId: null, feature: null, stepMs: DAY_MS };
   const series = await store.read({ kind: 'list_slot_history', ...span, ...scope });
-  const licenses: LicenseWeek[] = [];
+  const licenses: LicenseUse[] = [];
   const sorted = series
     .filter(({ licenseId }) => held.has(licenseId))
     .toSorted((a, b) => b.totals.denials - a.totals.denials);
@@ -64,15 +65,15 @@ export async function composeDigest(
       })),
     ...(await listEndingTokens(store)),
   ];
-  const id = `digest-${say(mondayBefore(zone, now)).slice(0, 10)}.${name}`;
-  const digest = writeDigest({ id, since: span.since, zone, licenses, ending });
+  const id = `${schedule}-${date}.${name}`;
+  const digest = writeDigest({ id, period, zone, licenses, ending });
   if (target.kind !== 'mail') return digest;
   if (!mayGoOn()) return null;
   const { files, remarks } = await writeReports(span);
   return { ...digest, lines: [...digest.lines, ...remarks], files };
 }
 
-function describe({ name, feature, slots, totals }: SlotSeries, enough: number | null): LicenseWeek {
+function describe({ name, feature, slots, totals }: SlotSeries, enough: number | null): LicenseUse {
   const part = feature === null ? name : `${feature} of ${name}`;
   return { name: part, slots, peak: totals.peak, refusals: totals.denials, enough };
 }

@@ -2,7 +2,7 @@ import { backOffMs } from '../../core/back-off.ts';
 import type { Channel } from '../../core/notify/channel.ts';
 import { Gathering } from '../../core/notify/gather.ts';
 import type { Message } from '../../core/notify/message.ts';
-import { isDigestDue, isDue } from '../../core/notify/when.ts';
+import { type DigestPeriod, findDueDigest, isDue } from '../../core/notify/when.ts';
 import { writeMessage } from '../../core/notify/write-message.ts';
 import {
   type AuditPosition,
@@ -92,7 +92,7 @@ export class Courier {
     if (!this.#maySend()) return;
     if (this.#gathering.topics.length > 0) await this.#tell(stored, memory, await readNow());
     else if (this.#isFarAhead(stored)) await this.#remember(memory, this.#readTo as AuditPosition);
-    if (this.#channel.hasDigest && this.#maySend() && readMonotonicMs() >= this.#nextDigestLookMs) {
+    if (this.#channel.digest !== 'off' && this.#maySend() && readMonotonicMs() >= this.#nextDigestLookMs) {
       this.#nextDigestLookMs = readMonotonicMs() + DIGEST_LOOK_MS;
       await this.#sendDigest(await readNow());
     }
@@ -166,8 +166,9 @@ export class Courier {
     const stored = await this.#findStored();
     if (stored === null) return;
     const memory = readMemory(stored.memory);
-    if (!isDigestDue(this.#channel, memory.digestAt ?? now, now)) return;
-    const message = await this.#writeDigest(now);
+    const period = findDueDigest(this.#channel, memory.digestAt ?? now, now);
+    if (period === null) return;
+    const message = await this.#writeDigest(period, now);
     if (message === null || !this.#mayGoOn()) return;
     const noted = 'kind' in message ? null : await this.#send(message, memory, now);
     if ('kind' in message) await this.#noteFailure(memory, noteDelivery(memory, message, now));
@@ -177,11 +178,11 @@ export class Courier {
   }
 
   /** A digest that cannot be written is a failure of the channel: it would be missed otherwise. */
-  async #writeDigest(now: Instant): Promise<Message | Failed | null> {
+  async #writeDigest(period: DigestPeriod, now: Instant): Promise<Message | Failed | null> {
     const { store, writeReports, inTurn, log } = this.#options;
     const mayGoOn = () => this.#mayGoOn();
     try {
-      return await inTurn(() => composeDigest({ store, writeReports, mayGoOn }, this.#channel, now));
+      return await inTurn(() => composeDigest({ store, writeReports, mayGoOn }, this.#channel, period, now));
     } catch (error) {
       log.warn({ error: String(error) }, `the digest for the channel ${this.#channel.name} failed`);
       return { kind: 'failed', reason: 'the digest could not be written; the log of the server says why' };

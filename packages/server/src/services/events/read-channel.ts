@@ -3,6 +3,7 @@ import { suggest } from '@berth/protocol/suggest';
 import {
   type Channel,
   type ChannelTarget,
+  type Digest,
   isLoopback,
   type MailSecurity,
   type MailTarget,
@@ -32,7 +33,7 @@ export interface ChannelWish {
   readonly quiet?: string | undefined;
   readonly quietWeekends?: boolean | undefined;
   readonly timeZone?: string | undefined;
-  readonly digest?: boolean | undefined;
+  readonly digest?: Digest | undefined;
   readonly paused?: boolean | undefined;
 }
 
@@ -61,7 +62,7 @@ export function readChannel(name: string, wish: ChannelWish, known: Channel | nu
     gapMinutes,
     quiet: readQuiet(wish, known),
     zone,
-    hasDigest: wish.digest ?? known?.hasDigest ?? false,
+    digest: wish.digest ?? known?.digest ?? 'off',
     isPaused: wish.paused ?? known?.isPaused ?? false,
   };
 }

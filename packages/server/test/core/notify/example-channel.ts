@@ -9,7 +9,7 @@ export function exampleChannel(facts: Partial<Channel> = {}): Channel {
     gapMinutes: 10,
     quiet: null,
     zone: 'UTC',
-    hasDigest: false,
+    digest: 'off',
     isPaused: false,
     ...facts,
   };

@@ -121,7 +121,7 @@ describe('a channel', () => {
 
   test('gets a digest on Monday at eight', async (t) => {
     const { store, clock, receiver, channels } = await openChannels(t, {
-      digest: true,
+      digest: 'weekly',
       topics: [],
       timeZone: 'Europe/Berlin',
     });
@@ -136,22 +136,48 @@ describe('a channel', () => {
     await channels.round();
     assert.equal(receiver.requests.length, 1);
     const { title, text } = read(receiver.requests[0]?.body);
-    assert.equal(title, 'Last week: 3 refusals');
+    assert.equal(title, 'Weekly digest: 3 refusals');
     const help = 'With 4 slots, no one would have been refused.';
     assert.equal(
       text,
-      `Seven days since Mon 14 Jan:\nBerth demo product: at most 1 of 1 slots in use; 3 refusals. ${help}`,
+      `Mon 14 Jan to Sun 20 Jan:\nBerth demo product: at most 1 of 1 slots in use; 3 refusals. ${help}`,
     );
   });
+});
+
+test('a digest comes once after several periods, and begins anew with another schedule', async (t) => {
+  const { store, clock, receiver, channels, create } = await openChannels(t, {
+    digest: 'weekly',
+    topics: [],
+  });
+  clock.advance(21 * HOUR_MS);
+  await channels.put('ops', { digest: 'daily' }, 'ada');
+  await channels.round();
+  assert.equal(receiver.requests.length, 0, 'what would have been due this morning is not told');
+  await deny(store, 3);
+  clock.advance(DAY_MS);
+  await channels.round();
+  clock.advance(3 * DAY_MS);
+  await create().round();
+  await create().round();
+  const messages = receiver.requests.map(({ body }) => read(body));
+  assert.deepEqual(
+    messages.map(({ id, title }) => [id, title]),
+    [
+      ['daily-2030-01-16.ops', 'Daily digest: 3 refusals'],
+      ['daily-2030-01-19.ops', 'Daily digest: no one was refused'],
+    ],
+  );
 });
 
 test('a digest by mail has the reports as files', async (t) => {
   const { store, clock, channels } = await openChannels(t);
   const { port, mails } = await openMailReceiver(t, { disabledCommands: ['STARTTLS', 'AUTH'] });
   const mail = { kind: 'mail', to: ['a@example.com'], from: 'b@example.com', security: 'none' } as const;
-  await channels.put('ops', { ...mail, server: `127.0.0.1:${port}`, digest: true, topics: [] }, 'ada');
+  await channels.put('ops', { ...mail, server: `127.0.0.1:${port}`, digest: 'weekly', topics: [] }, 'ada');
   await deny(store, 2, '=u');
   clock.advance(6 * DAY_MS);
+  await deny(store, 1, 'late');
   await channels.round();
   const text = mails[0]?.text ?? '';
   assert.deepEqual(
@@ -164,6 +190,7 @@ test('a digest by mail has the reports as files', async (t) => {
   const whole = csv.length === 3 ? csv.join('') : text;
   assert.match(whole, /first_at,last_at,license_id/);
   assert.match(whole, /'=u1/, 'a spreadsheet takes no name for a formula');
+  assert.doesNotMatch(whole, /late/, 'what happened after the week');
 });
 
 describe('a receiver that fails', () => {

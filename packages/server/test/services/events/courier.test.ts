@@ -47,17 +47,17 @@ describe('while nothing can be written', () => {
 
 describe('a digest', () => {
   test('that does not arrive is tried again', async (t) => {
-    const { clock, receiver, channels } = await openChannels(t, { digest: true, topics: [] });
+    const { clock, receiver, channels } = await openChannels(t, { digest: 'weekly', topics: [] });
     clock.advance(MONDAY - START);
     receiver.react({ status: 500 });
     for (let at = 0; at < 5; at += 1) await channels.round();
     const ids = receiver.requests.map(({ body }) => read(body).id);
-    assert.deepEqual(ids, ['digest-2030-01-21.ops', 'digest-2030-01-21.ops']);
+    assert.deepEqual(ids, ['weekly-2030-01-14.ops', 'weekly-2030-01-14.ops']);
     assert.equal((await channels.list())[0]?.state, 'ok');
   });
 
   test('that cannot be written is a failure of the channel', async (t) => {
-    const { store, clock, receiver, channels } = await openChannels(t, { digest: true, topics: [] });
+    const { store, clock, receiver, channels } = await openChannels(t, { digest: 'weekly', topics: [] });
     clock.advance(MONDAY - START);
     const { read: query } = store;
     const broken = t.mock.method(store, 'read', (asked: { kind: string }) =>
@@ -80,7 +80,10 @@ describe('a digest', () => {
   });
 
   test('is left by a server that stops', async (t) => {
-    const { store, clock, receiver, channels, create } = await openChannels(t, { digest: true, topics: [] });
+    const { store, clock, receiver, channels, create } = await openChannels(t, {
+      digest: 'weekly',
+      topics: [],
+    });
     await deny(store, 2);
     clock.advance(MONDAY - START);
     const { read: query } = store;
@@ -98,8 +101,8 @@ describe('a digest', () => {
   });
 
   test('is written for one channel at a time', async (t) => {
-    const { store, clock, receiver, channels } = await openChannels(t, { digest: true, topics: [] });
-    await channels.put('chat', { kind: 'slack', url: receiver.url, digest: true, topics: [] }, 'ada');
+    const { store, clock, receiver, channels } = await openChannels(t, { digest: 'weekly', topics: [] });
+    await channels.put('chat', { kind: 'slack', url: receiver.url, digest: 'weekly', topics: [] }, 'ada');
     clock.advance(MONDAY - START);
     const { read: query } = store;
     let [atOnce, most] = [0, 0];

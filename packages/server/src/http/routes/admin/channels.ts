@@ -59,7 +59,7 @@ function requireName(name: string | undefined): string {
 }
 
 function presentChannel({ channel, ...state }: ChannelState) {
-  const { name, target, topics, gapMinutes, quiet, zone, hasDigest, isPaused } = channel;
+  const { name, target, topics, gapMinutes, quiet, zone, digest, isPaused } = channel;
   const mail = target.kind === 'mail' ? target : null;
   return {
     name,
@@ -75,7 +75,7 @@ function presentChannel({ channel, ...state }: ChannelState) {
     quiet: quiet === null ? null : `${sayMinute(quiet.from)}-${sayMinute(quiet.to)}`,
     quiet_weekends: quiet?.withWeekends ?? false,
     time_zone: zone,
-    digest: hasDigest,
+    digest,
     paused: isPaused,
   };
 }
