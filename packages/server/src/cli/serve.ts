@@ -4,6 +4,7 @@ import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
 import { describeFirstRequest, describePlaces } from './first-request.ts';
+import { SERVER_FLAGS } from './server-flags.ts';
 import { notifyManager } from './service/notify-manager.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -47,8 +48,7 @@ const EXIT_LOST = 70;
 
 /** Runs the server until a stop signal. Prints one line when it is ready. */
 export async function serve(options: ServeOptions): Promise<number> {
-  // Many waiting clients teach V8 that what a request needs lives long; it then keeps that of all others.
-  setFlagsFromString('--no-allocation-site-pretenuring');
+  setFlagsFromString(SERVER_FLAGS);
   // The reader of our output may exit first; that must not prevent an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const beside: { cloud: DemoCloud | null } = { cloud: null };
