@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { writeAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
 import { restore, saveBackup } from '../support/backups.ts';
 import { BerthApi } from '../support/berth-api.ts';
@@ -130,8 +130,10 @@ describeStores('a license that was given back after a backup', () => {
     assert.equal(await site.register('ada'), 200, 'the vendor has granted it again');
     assert.equal((await site.api.verifyAudit()).ok, true);
   });
+});
 
-  test('by a typed code does not lend after the restore, and its code stays void', async (t) => {
+describe('a license that was given back by a typed code after a backup', () => {
+  test('does not lend after the restore, and its code stays void', async (t) => {
     const site = await Site.start(t);
     const code = vendor.confirm(HARDWARE_ID, LICENSE_KEY, '4711');
     assert.equal(await site.confirm(code, vendor.policy()), 200);

@@ -12,9 +12,10 @@ import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
 const GROUPED = [
   {
     folders: ['packages', 'test/docs', 'test/tidy'],
-    size: 36,
+    size: 48,
     isFit: () => true,
   },
+  { folders: ['test/faults', 'test/fuzz', 'test/model'], size: 3, isFit: startsLate },
   { folders: ['test/cli', 'test/client', 'test/e2e'], size: 6, isFit: startsLate },
   {
     folders: ['test/cli', 'test/e2e', 'test/faults/cloud', 'test/faults/cloud-mitm'],

@@ -7,7 +7,6 @@ process.env.TEST_WITHOUT_LANE = '1';
 const FILES = [
   './app.test.ts',
   './bad-input.test.ts',
-  './documented-input.test.ts',
   './lenient-input.test.ts',
   './access/client-rate.test.ts',
   './access/web-page.test.ts',
