@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { describe } from 'node:test';
 
 // The tests of how requests are read, but Node reads all requests, as it does when a client sends anything
@@ -12,4 +13,9 @@ const FILES = [
   './access/web-page.test.ts',
 ];
 
-for (const file of FILES) describe(file, () => import(file));
+const load = createRequire(import.meta.url);
+for (const file of FILES) {
+  describe(file, () => {
+    load(file);
+  });
+}
