@@ -11,6 +11,7 @@ import { Durations } from './runner/durations.ts';
 import { groupFiles } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
 import { formatFailure, reportCompactly } from './runner/reporter.ts';
+import { installTools } from './support/install-tools.ts';
 import { hasMemory, hasPostgres, MEMORY, SHARED_SETTINGS, startPostgres } from './support/stores/postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -113,6 +114,7 @@ const isCi = process.env.CI === 'true';
 const ledger = new Ledger({ skipsFail: isCi });
 const staticChecks = filters.length === 0 ? STATIC_CHECKS : [];
 await Promise.all([
+  filters.length === 0 ? installTools() : undefined,
   ...staticChecks.map((commandLine) => runStaticCheck(commandLine, ledger)),
   runTestFiles(findTestFiles(filters), ledger),
 ]);

@@ -224,7 +224,7 @@ const groupCommit: Scenario = {
   about: 'renewals over 1 and over 64 connections while every sync to disk takes 5 ms longer',
   async run(bench) {
     const target = 'with 5 ms a sync, 64 connections: at least 20 × the rate of one';
-    if (!(await ensureTool('strace', 'strace'))) {
+    if (!(await ensureTool('strace'))) {
       return [{ target, measured: 'not measured: there is no strace here', isMet: null }];
     }
     const data = bench.makeFolder();

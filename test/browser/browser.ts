@@ -5,7 +5,7 @@ import { ensureTool, findCommand } from '../support/install-tools.ts';
 const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking'];
 
 /** The first one has nothing to show on a screen, and takes a third less of the processor. */
-const PROGRAMS = ['chromium-headless-shell', 'chromium'];
+const PROGRAMS = ['chromium-headless-shell', 'chromium'] as const;
 
 /**
  * The Chromium of the system's packages, with further words of its command line; `null` where it is missing
@@ -13,7 +13,7 @@ const PROGRAMS = ['chromium-headless-shell', 'chromium'];
  */
 export async function startBrowser(...words: readonly string[]): Promise<Browser | null> {
   for (const program of PROGRAMS) {
-    await ensureTool(program, program);
+    await ensureTool(program);
     const executablePath = findCommand(program);
     if (executablePath !== undefined) return chromium.launch({ executablePath, args: [...ARGS, ...words] });
   }

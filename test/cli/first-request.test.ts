@@ -25,7 +25,7 @@ for (const [title, names] of [
   ['over TLS, by a name that is known only to the certificate', ['licenses.example']],
 ] as const) {
   test(`the first start suggests a request that works as it is printed, ${title}`, async (t) => {
-    if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
+    if (!(await ensureTool('curl'))) return t.skip('optional: needs curl');
     const folder = temporaryFolder(t);
     const [cert, key] = [join(folder, 'a cert.pem'), join(folder, 'key.pem')];
     const pair = names === null ? null : makeTestCertificate({ names });

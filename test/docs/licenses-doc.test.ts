@@ -13,7 +13,7 @@ const PAGE = readFileSync(new URL('../../docs/licenses.md', import.meta.url), 'u
 const [ONLINE = '', OFFLINE = ''] = PAGE.split('\n## Without internet\n');
 
 test('the way online goes as the page says', async (t) => {
-  if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
+  if (!(await ensureTool('curl'))) return t.skip('optional: needs curl');
   const cloud = await startCloudProcess(t, { withKeys: false });
   const data = temporaryFolder(t);
   const link = ['--cloud-url', cloud.url, '--cloud-public-key', cloud.publicKeyFile];
@@ -32,7 +32,7 @@ test('the way online goes as the page says', async (t) => {
 
 /** The vendor and the server have no network between them: the server does not know where the vendor is. */
 test('both ways without internet go as the page says', async (t) => {
-  if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
+  if (!(await ensureTool('curl'))) return t.skip('optional: needs curl');
   const cloud = await startCloudProcess(t, { withKeys: false });
   await cloud.stop();
   const work = temporaryFolder(t);

@@ -26,7 +26,7 @@ async function startOn(t: TestContext, url: string, data: string, args: readonly
 describe('docs/postgresql.md', () => {
   test('two servers do what the page says', async (t) => {
     if (!hasPostgres) return t.skip('optional: needs PostgreSQL');
-    if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
+    if (!(await ensureTool('curl'))) return t.skip('optional: needs curl');
     const url = await (await getPostgres()).createDatabase();
     const folder = temporaryFolder(t);
     const first = await startOn(t, url, join(folder, 'first'), ['--demo']);

@@ -12,7 +12,7 @@ const ROOT = new URL('../../', import.meta.url);
 
 /** Runs every ```console block of a page, in order, against a new server with the demo license. */
 export async function runDemoPage(t: TestContext, page: string, { atLeast = 1 } = {}): Promise<void> {
-  if (!(await ensureTool('curl', 'curl'))) return t.skip('optional: needs curl');
+  if (!(await ensureTool('curl'))) return t.skip('optional: needs curl');
   const data = temporaryFolder(t);
   const server = await startServerProcess({ data, args: ['--demo'] });
   t.after(() => server.stop());

@@ -118,7 +118,7 @@ describe('the cloud as a process', () => {
   });
 
   test('speaks TLS, and warns beyond the machine without it', async (t) => {
-    if (!(await ensureTool('openssl', 'openssl'))) return t.skip('openssl is missing');
+    if (!(await ensureTool('openssl'))) return t.skip('openssl is missing');
     const data = cloudFolder(t);
     const [cert, key] = [join(data, 'cert.pem'), join(data, 'key.pem')];
     const make =

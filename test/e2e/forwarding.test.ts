@@ -46,7 +46,7 @@ async function listAudit(data: string, from: string): Promise<readonly (string |
 
 describe('events of a real server', () => {
   test('reach a real syslog server in order, though both are killed meanwhile', async (t) => {
-    if (!(await ensureTool('rsyslogd', 'rsyslog'))) return t.skip('optional: needs rsyslogd');
+    if (!(await ensureTool('rsyslogd'))) return t.skip('optional: needs rsyslogd');
     const rsyslog = new Rsyslog(t, temporaryFolder(t), await findFreePort());
     const { data, start } = await openSite(t, '--syslog-url', `tcp://127.0.0.1:${rsyslog.port}`);
     const arrived = (user: string) =>

@@ -19,7 +19,7 @@ const shared = sharedPostgres();
 const isOurs = hasPostgres && process.env.BERTH_TEST_DATABASE_URL === undefined;
 let hasPooler = false;
 before(async () => {
-  hasPooler = isOurs && (await ensureTool('pgbouncer', 'pgbouncer'));
+  hasPooler = isOurs && (await ensureTool('pgbouncer'));
 });
 
 function isImpossible(t: TestContext): boolean {

@@ -19,10 +19,8 @@ export interface FakedClock {
   set(shiftMs: number): void;
 }
 
-const LIBRARIES = ['/usr/lib/*/faketime/libfaketimeMT.so.1', '/usr/lib/faketime/libfaketimeMT.so.1'];
-
 export async function findLibrary(): Promise<string | undefined> {
-  return process.platform === 'linux' ? await ensureFile(LIBRARIES, 'libfaketime') : undefined;
+  return process.platform === 'linux' ? await ensureFile('libfaketime') : undefined;
 }
 
 /** `null` if the library is not available. */

@@ -23,11 +23,48 @@ function hasCommand(command: string): boolean {
   return findCommand(command) !== undefined;
 }
 
+/** What tests run, and the Debian packages that have it. */
+const PACKAGES = {
+  cc: 'gcc',
+  chromium: 'chromium',
+  'chromium-headless-shell': 'chromium-headless-shell',
+  curl: 'curl',
+  ip: 'iproute2',
+  nginx: 'nginx-light',
+  openssl: 'openssl',
+  pgbouncer: 'pgbouncer',
+  rsyslogd: 'rsyslog',
+  slapd: 'slapd',
+  strace: 'strace',
+  zbarimg: 'zbar-tools',
+} as const;
+
+type Tool = keyof typeof PACKAGES;
+
+/** What tests load, and the Debian packages that have it. */
+const FILES = {
+  libfaketime: ['/usr/lib/*/faketime/libfaketimeMT.so.1', '/usr/lib/faketime/libfaketimeMT.so.1'],
+  'libc6-dev': ['/usr/include/stdio.h'],
+} as const;
+
+type FilePackage = keyof typeof FILES;
+
+function findFile(debianPackage: FilePackage): string | undefined {
+  return globSync(FILES[debianPackage])[0];
+}
+
+const APT_GET = {
+  update: 'apt-get update',
+  /** Another process may have installed it in the meantime. */
+  install: 'dpkg -s "$@" || apt-get install -y --no-install-recommends "$@"',
+};
+
 /** Test files run in parallel, and apt-get fails immediately while another process holds its lock. */
-async function runAptGet(...args: string[]): Promise<boolean> {
+async function runAptGet(script: string, debianPackages: readonly string[]): Promise<boolean> {
   const lock = join(tmpdir(), 'berth-apt-get.lock');
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = spawn('flock', [lock, 'apt-get', ...args], { env, stdio: 'ignore' });
+  const words = [lock, 'sh', '-c', script, 'sh', ...debianPackages];
+  const apt = spawn('flock', words, { env, stdio: 'ignore' });
   try {
     const [code] = await once(apt, 'close');
     return code === 0;
@@ -36,23 +73,32 @@ async function runAptGet(...args: string[]): Promise<boolean> {
   }
 }
 
-async function installPackage(debianPackage: string): Promise<void> {
+async function installPackages(...debianPackages: readonly string[]): Promise<void> {
   if (process.getuid?.() !== 0 || !hasCommand('apt-get')) return;
-  const install = ['install', '-y', '--no-install-recommends', debianPackage];
-  if (await runAptGet(...install)) return;
-  if (await runAptGet('update')) await runAptGet(...install);
+  if (await runAptGet(APT_GET.install, debianPackages)) return;
+  if (await runAptGet(APT_GET.update, [])) await runAptGet(APT_GET.install, debianPackages);
 }
 
 /** Returns whether the command is installed. Tries to install its Debian package first. */
-export async function ensureTool(command: string, debianPackage: string): Promise<boolean> {
-  if (!hasCommand(command)) await installPackage(debianPackage);
+export async function ensureTool(command: Tool): Promise<boolean> {
+  if (!hasCommand(command)) await installPackages(PACKAGES[command]);
   return hasCommand(command);
 }
 
-/** Returns the first file that matches a pattern. Tries to install its Debian package if there is none. */
-export async function ensureFile(patterns: string[], debianPackage: string): Promise<string | undefined> {
-  const [found] = globSync(patterns);
-  if (found !== undefined) return found;
-  await installPackage(debianPackage);
-  return globSync(patterns)[0];
+/** Returns the file that tests load from a Debian package. Tries to install it first. */
+export async function ensureFile(debianPackage: FilePackage): Promise<string | undefined> {
+  if (findFile(debianPackage) === undefined) await installPackages(debianPackage);
+  return findFile(debianPackage);
+}
+
+/**
+ * Installs what the tests need at once, which takes half the time. If that fails, each test tries to install
+ * its own. They need only one of the browsers.
+ */
+export async function installTools(): Promise<void> {
+  const { chromium: _, ...packages } = PACKAGES;
+  const missing = Object.entries(packages).filter(([command]) => !hasCommand(command));
+  const withoutFile = (Object.keys(FILES) as FilePackage[]).filter((name) => findFile(name) === undefined);
+  const names = [...missing.map(([, name]) => name), ...withoutFile];
+  if (names.length > 0) await installPackages(...names);
 }

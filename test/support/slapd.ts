@@ -60,7 +60,7 @@ interface Life {
 
 /** OpenLDAP with some people; `null` where it is missing and cannot be installed. */
 export async function startSlapd(t: Life, elsewhere = 'ldap://127.0.0.1:1/') {
-  if (!(await ensureTool('slapd', 'slapd'))) return null;
+  if (!(await ensureTool('slapd'))) return null;
   const folder = temporaryFolder(t);
   const [port, securePort] = [await findFreePort(), await findFreePort()];
   const { key, cert } = makeTestCertificate({ names: ['127.0.0.1', 'localhost'] });

@@ -19,8 +19,8 @@ import { connectTwoMachines, type TwoMachines } from './two-machines.ts';
 
 const SENT_AWAY = '401 unauthorized';
 
-const hasCurl = await ensureTool('curl', 'curl');
-const hasNginx = await ensureTool('nginx', 'nginx-light');
+const hasCurl = await ensureTool('curl');
+const hasNginx = await ensureTool('nginx');
 
 type Clients = 'open' | 'required';
 

@@ -21,7 +21,7 @@ const CLIENT_ADDRESS = '192.0.2.2';
 
 /** They are gone when the test ends; the machine's own network is not touched. `null`: not possible here. */
 export async function connectTwoMachines(t: TestContext): Promise<TwoMachines | null> {
-  if (process.getuid?.() !== 0 || !(await ensureTool('ip', 'iproute2'))) return null;
+  if (process.getuid?.() !== 0 || !(await ensureTool('ip'))) return null;
   const server = await openNamespace(t);
   const client = await openNamespace(t);
   if (server === null || client === null) return null;

@@ -11,7 +11,7 @@ const WRITE = { calls: 'pwrite64', error: 'ENOSPC' } as const;
 describe('a disk that fails', () => {
   let hasStrace = false;
   before(async () => {
-    hasStrace = process.platform === 'linux' && (await ensureTool('strace', 'strace'));
+    hasStrace = process.platform === 'linux' && (await ensureTool('strace'));
   });
 
   async function runFault(t: TestContext, fault: DiskFault, signal: NodeJS.Signals = 'SIGKILL') {

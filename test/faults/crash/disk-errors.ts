@@ -138,7 +138,7 @@ async function failAgainAndAgain({ count, seed, life, say }: Order): Promise<Fin
 }
 
 export async function missStrace(): Promise<string | null> {
-  return process.platform === 'linux' && (await ensureTool('strace', 'strace')) ? null : 'strace';
+  return process.platform === 'linux' && (await ensureTool('strace')) ? null : 'strace';
 }
 
 export const disk: Fault = {

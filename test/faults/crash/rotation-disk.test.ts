@@ -50,7 +50,7 @@ async function expectWhole(data: string): Promise<Keys> {
 describe('a rotation whose sync fails', () => {
   let hasStrace = false;
   before(async () => {
-    hasStrace = process.platform === 'linux' && (await ensureTool('strace', 'strace'));
+    hasStrace = process.platform === 'linux' && (await ensureTool('strace'));
   });
 
   async function run(t: TestContext, first: number, aftermath: (data: string) => Promise<unknown>) {

@@ -12,8 +12,8 @@ const BUILT = fileURLToPath(new URL('../../../node_modules/.cache/berth-powercut
 /** What is missing to compile the shim; `null` if nothing is. */
 export async function findMissing(): Promise<string | null> {
   if (process.platform !== 'linux') return 'Linux';
-  if (!(await ensureTool('cc', 'gcc'))) return 'a C compiler';
-  const header = await ensureFile(['/usr/include/stdio.h'], 'libc6-dev');
+  if (!(await ensureTool('cc'))) return 'a C compiler';
+  const header = await ensureFile('libc6-dev');
   return header === undefined ? "the C library's headers" : null;
 }
 
