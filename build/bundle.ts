@@ -84,7 +84,12 @@ async function bundle(
     (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1],
   );
   const packages = new Set(names.filter((name) => name !== undefined));
-  return { text: output.text, packages: [...packages].sort() };
+  return { text: escapeAll(output.text), packages: [...packages].sort() };
+}
+
+/** A text with other characters than ASCII would take twice the memory. esbuild leaves some in patterns. */
+function escapeAll(text: string): string {
+  return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 const require = createRequire(import.meta.url);

@@ -23,63 +23,67 @@ interface BuiltProgram extends Record<string, string> {
 export async function buildProgram(): Promise<BuiltProgram> {
   const { text, files, threads } = await bundleProgram();
   mkdirSync(BUILT, { recursive: true });
+  const loader = JSON.stringify(writeBuilt('loader', 'cjs', LOADER));
+  const load = (file: string) => `require(${loader}).load(${JSON.stringify(file)});`;
   const loaders = Object.entries(threads).map(([path, thread]) => {
-    return [path, `require(${JSON.stringify(writeBuilt('thread', 'cjs', thread))})`] as const;
+    return [path, load(writeBuilt('thread', 'cjs', thread))] as const;
   });
   const threadFiles = Object.fromEntries(loaders);
   const rest = writeBuilt('files', 'json', JSON.stringify({ ...files, ...threadFiles }));
   const read = `JSON.parse(require('node:fs').readFileSync(${JSON.stringify(rest)}, 'utf8'))`;
   const get = `get(_, path) { return (this.files ??= ${read})[path]; }`;
   const carried = `const BUNDLED_FILES = new Proxy({}, { ${get} });\n`;
+  const berth = writeBuilt('berth', 'cjs', carried + text);
+  const program = writeBuilt('program', 'cjs', `${SERVER_FLAGS_SET}\n${load(berth)}`);
+  if (!existsSync(`${berth}.compiled`)) await runServer(program);
   return {
-    TEST_PROGRAM: await compileProgram(writeBuilt('berth', 'cjs', carried + text)),
+    TEST_PROGRAM: program,
     TEST_THREADS: writeBuilt('threads', 'json', JSON.stringify(threadFiles)),
   };
 }
 
+/** Compiled code only fits a process with the same flags of V8. */
+export const SERVER_FLAGS_SET = `require('node:v8').setFlagsFromString(${JSON.stringify(SERVER_FLAGS)});`;
+
 /**
  * Node keeps the compiled code of a file, but only of what it needs to load it. Here all code is kept that a
- * server has run, which then starts in three quarters of the time. It depends on the flags of V8.
+ * server has run, which then starts in two thirds of the time.
  */
-async function compileProgram(program: string): Promise<string> {
-  const compiled = `${program}.compiled`;
-  const loader = writeBuilt(
-    'loader',
-    'cjs',
-    `
-const { existsSync, readFileSync, writeFileSync } = require('node:fs');
+const LOADER = `
+const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { createRequire, wrap } = require('node:module');
+const { dirname } = require('node:path');
 const { constants, Script } = require('node:vm');
-require('node:v8').setFlagsFromString(${JSON.stringify(SERVER_FLAGS)});
-const [filename, compiled] = ${JSON.stringify([program, compiled])};
-const script = new Script(wrap(readFileSync(filename, 'utf8')), {
-  filename,
-  cachedData: existsSync(compiled) ? readFileSync(compiled) : undefined,
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-});
-script.runInThisContext()(exports, createRequire(filename), module, filename, ${JSON.stringify(BUILT)});
-const target = process.env.TEST_COMPILED;
-if (target !== undefined) process.on('exit', () => writeFileSync(target, script.createCachedData()));
-`,
-  );
-  if (!existsSync(compiled)) await runServer(loader, compiled);
-  return loader;
-}
+exports.load = (filename) => {
+  const compiled = filename + '.compiled';
+  const script = new Script(wrap(readFileSync(filename, 'latin1')), {
+    filename,
+    cachedData: existsSync(compiled) ? readFileSync(compiled) : undefined,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, createRequire(filename), module, filename, dirname(filename));
+  if (process.env.TEST_COMPILE !== undefined) {
+    process.on('exit', () => {
+      const draft = compiled + '.' + process.pid;
+      writeFileSync(draft, script.createCachedData());
+      renameSync(draft, compiled);
+    });
+  }
+};
+`;
 
-/** Starts a server, stops it, and keeps its code. */
-async function runServer(loader: string, compiled: string): Promise<void> {
+/** Starts a server and stops it; that it does not start is for the tests to tell. */
+async function runServer(program: string): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), 'berth-compile-'));
-  const draft = `${compiled}.${process.pid}`;
-  const env = { ...process.env, TEST_COMPILED: draft };
-  const words = [loader, 'serve', '--port', '0', '--data', data];
+  const env = { ...process.env, TEST_COMPILE: 'yes' };
+  const words = [program, 'serve', '--port', '0', '--data', data];
   const server = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'ignore'] });
   server.stdout.on('data', (text: Buffer) => {
     if (text.includes('berth listening on ')) server.kill();
   });
   await once(server, 'close');
   rmSync(data, { recursive: true });
-  // That a server does not start is for the tests to tell.
-  if (existsSync(draft)) renameSync(draft, compiled);
 }
 
 /** Named after its content, and complete from the start: another run may use it at the same time. */

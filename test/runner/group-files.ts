@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { pathToFileURL } from 'node:url';
 import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
+import { SERVER_FLAGS_SET } from './build-program.ts';
 
 /**
  * Starting a process and loading the code takes longer than most tests, so short files share a process. Each
@@ -15,11 +16,12 @@ const GROUPED = [
     size: 48,
     isFit: () => true,
   },
-  { folders: ['test/faults', 'test/fuzz', 'test/model'], size: 3, isFit: startsLate },
-  { folders: ['test/cli', 'test/client', 'test/e2e'], size: 6, isFit: startsLate },
+  { folders: ['test/browser'], size: 3, isFit: startsLate },
+  { folders: ['test/faults', 'test/fuzz', 'test/model'], size: 5, isFit: startsLate },
+  { folders: ['test/cli', 'test/client', 'test/e2e'], size: 12, isFit: startsLate },
   {
     folders: ['test/cli', 'test/e2e', 'test/faults/cloud', 'test/faults/cloud-mitm'],
-    size: 5,
+    size: 8,
     isFit: (file: string) => !startsLate(file),
   },
 ];
@@ -119,7 +121,11 @@ function writeEntry(group: readonly string[], path: string): string {
     const load = isSync ? `require(${name});` : `return import(${JSON.stringify(pathToFileURL(file).href)});`;
     return `describe(${name}, () => { before(() => process.umask(mask)); ${load} });`;
   });
-  const head = ["const { before, describe } = require('node:test');", 'const mask = process.umask();'];
+  const head = [
+    SERVER_FLAGS_SET,
+    "const { before, describe } = require('node:test');",
+    'const mask = process.umask();',
+  ];
   const start = [...(group.length > 1 ? CHEAP_GUESSES : []), ...(isSync ? WITHOUT_PROMISES : [])];
   const text = [...start, ...head, ...IN_MEMORY, ...suites, ''].join('\n');
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
