@@ -7,8 +7,9 @@ import { run } from 'node:test';
 import type { TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { BUILT, buildProgram } from './runner/build-program.ts';
+import { TestBundle } from './runner/bundle-tests.ts';
 import { Durations } from './runner/durations.ts';
-import { groupFiles } from './runner/group-files.ts';
+import { groupFiles, mayBeBundled } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
 import { formatFailure, reportCompactly } from './runner/reporter.ts';
 import { installTools } from './support/install-tools.ts';
@@ -81,10 +82,11 @@ async function* recordDurations(
   }
 }
 
-async function runTestFiles(files: string[], ledger: Ledger): Promise<void> {
+async function runTestFiles(files: string[], ledger: Ledger, isWhole: boolean): Promise<void> {
   print(`# ${files.length} test ${files.length === 1 ? 'file' : 'files'}\n`);
   if (files.length === 0) return;
-  const { entries, ungroup } = groupFiles(files, ROOT, BUILT);
+  const bundle = isWhole ? await TestBundle.make(files.filter(mayBeBundled), ROOT) : undefined;
+  const { entries, ungroup } = groupFiles(files, ROOT, BUILT, bundle?.file);
   const durations = new Durations(join(CACHE, 'test-durations.json'));
   const endPostgres = await startSharedPostgres(files);
   const events = run({
@@ -94,7 +96,9 @@ async function runTestFiles(files: string[], ledger: Ledger): Promise<void> {
     concurrency: CONCURRENCY,
     timeout: TEST_TIMEOUT_MS,
   });
-  for await (const text of reportCompactly(ungroup(recordDurations(events, durations)), ledger)) print(text);
+  for await (const text of reportCompactly(ungroup(recordDurations(events, durations)), ledger)) {
+    print(bundle?.translate(text) ?? text);
+  }
   await endPostgres();
   durations.save();
   for (const file of ledger.listSilent(files)) {
@@ -116,7 +120,7 @@ const staticChecks = filters.length === 0 ? STATIC_CHECKS : [];
 await Promise.all([
   filters.length === 0 ? installTools() : undefined,
   ...staticChecks.map((commandLine) => runStaticCheck(commandLine, ledger)),
-  runTestFiles(findTestFiles(filters), ledger),
+  runTestFiles(findTestFiles(filters), ledger, filters.length === 0),
 ]);
 
 const { passed, failed } = ledger.counts;

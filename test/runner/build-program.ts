@@ -87,7 +87,7 @@ async function runServer(program: string): Promise<void> {
 }
 
 /** Named after its content, and complete from the start: another run may use it at the same time. */
-function writeBuilt(what: string, ending: string, text: string): string {
+export function writeBuilt(what: string, ending: string, text: string): string {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const file = join(BUILT, `${what}-${hash}.${ending}`);
   const draft = `${file}.${process.pid}`;

@@ -57,8 +57,21 @@ interface Groups {
   ungroup(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent>;
 }
 
+/** Some quote code that a bundle replaces, others have packages of their own. */
+const UNBUNDLED = ['test/tidy', 'test/client/generated'].map((folder) => join(sep, folder, sep));
+
+/** Whether a file can be part of a bundle, which has no top-level `await`. */
+export function mayBeBundled(file: string): boolean {
+  return startsLate(file) && !UNBUNDLED.some((folder) => file.includes(folder));
+}
+
 /** Groups the short test files; writes the entries of the groups to a folder. */
-export function groupFiles(files: readonly string[], root: string, folder: string): Groups {
+export function groupFiles(
+  files: readonly string[],
+  root: string,
+  folder: string,
+  bundle: string | undefined,
+): Groups {
   const groups = GROUPED.flatMap(({ folders, size, isFit }) => {
     const paths = folders.map((path) => join(root, path) + sep);
     const inside = files.filter((file) => paths.some((path) => file.startsWith(path)));
@@ -70,8 +83,8 @@ export function groupFiles(files: readonly string[], root: string, folder: strin
     files.filter((file) => !grouped.has(file) && isFit(file)),
   ) as [string[], string[]];
   const entries = [
-    ...groups.map((group) => writeEntry(group, join(folder, 'group'))),
-    ...single.map((file) => writeEntry([file], join(folder, relative(root, file)))),
+    ...groups.map((group) => writeEntry(group, join(folder, 'group'), bundle)),
+    ...single.map((file) => writeEntry([file], join(folder, relative(root, file)), bundle)),
   ];
   return {
     entries: [...entries, ...unfit],
@@ -117,11 +130,15 @@ const CHEAP_GUESSES = [
  * Named after its content: another run may use the folder at the same time. Opening a data folder changes the
  * mask of the process for new files, which the next file must not notice.
  */
-function writeEntry(group: readonly string[], path: string): string {
+function writeEntry(group: readonly string[], path: string, bundle: string | undefined): string {
   const isSync = group.every(startsLate);
   const suites = group.map((file) => {
     const name = JSON.stringify(file);
-    const load = isSync ? `require(${name});` : `return import(${JSON.stringify(pathToFileURL(file).href)});`;
+    const load = !isSync
+      ? `return import(${JSON.stringify(pathToFileURL(file).href)});`
+      : bundle !== undefined && mayBeBundled(file)
+        ? `require(${JSON.stringify(bundle)}).load(${name});`
+        : `require(${name});`;
     return `describe(${name}, () => { before(() => process.umask(mask)); ${load} });`;
   });
   const head = [
