@@ -87,7 +87,7 @@ async function bundle(
   return { text: escapeAll(output.text), packages: [...packages].sort() };
 }
 
-/** A text with other characters than ASCII would take twice the memory. esbuild leaves some in patterns. */
+/** With other characters than ASCII, of which esbuild leaves some, a text would take twice the memory. */
 function escapeAll(text: string): string {
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
