@@ -92,8 +92,8 @@ export async function ensureFile(debianPackage: FilePackage): Promise<string | u
 }
 
 /**
- * Installs what the tests need at once, which takes half the time. If that fails, each test tries to install
- * its own. They need only one of the browsers.
+ * Installs what the tests need at once, because every installation takes seconds besides its package. If that
+ * fails, each test tries to install its own. They need only one of the browsers.
  */
 export async function installTools(): Promise<void> {
   const { chromium: _, ...packages } = PACKAGES;
