@@ -22,7 +22,7 @@ export const AUTH_SETTINGS = [
     },
     about:
       'OpenID provider with which people sign in to the page, by the name that it gives itself; if empty, ' +
-      'only accounts of this server sign in.',
+      'there is none.',
   },
   {
     path: 'auth.oidc.name',

@@ -11,7 +11,7 @@ export const EVENT_SETTINGS = [
     default: 14,
     from: 1,
     to: 365,
-    about: 'A notice (audit log and webhook) this many days before a license or token ends.',
+    about: 'A notice (audit log, webhook, channels) this many days before a license or token ends.',
   },
   {
     path: 'notices.cloudMinutes',

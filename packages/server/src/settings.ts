@@ -64,7 +64,7 @@ const TABLE = [
     path: 'rules',
     default: '',
     isPath: always,
-    about: 'File that says who is barred; if empty, rules.yaml in the data folder, if it exists.',
+    about: 'File with the rules of who gets slots; if empty, rules.yaml in the data folder, if it exists.',
   },
   {
     path: 'cloud.url',
