@@ -1,4 +1,4 @@
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { readBackup } from '@berth/shell/files/backup-file';
@@ -19,8 +19,24 @@ export interface State {
   readonly isProcess: boolean;
 }
 
+export interface Verdict {
+  /** What is wrong, in sentences. */
+  readonly wrong: readonly string[];
+  readonly ms: number;
+  /** The memory of the process that has checked it. */
+  readonly megabytes: number;
+}
+
+export async function checkAndRemove(state: State): Promise<Verdict> {
+  const startedMs = performance.now();
+  const wrong = await checkState(state);
+  rmSync(state.root, { recursive: true, force: true });
+  const megabytes = process.memoryUsage.rss() / 2 ** 20;
+  return { wrong, ms: performance.now() - startedMs, megabytes };
+}
+
 /** Starts the server on a state. Returns what is wrong, in sentences. */
-export async function checkState({ root, expected, isProcess }: State): Promise<readonly string[]> {
+async function checkState({ root, expected, isProcess }: State): Promise<readonly string[]> {
   const data = join(root, 'data');
   let server: { readonly url: string; stop(): Promise<unknown> };
   try {

@@ -42,11 +42,12 @@ class Workshop {
     this.folder = folder;
   }
 
-  static async open({ life, count }: Order): Promise<Workshop> {
+  static async open({ life, count, size }: Order): Promise<Workshop> {
     const { TEST_PROGRAM, TEST_THREADS } = process.env;
     const given = TEST_PROGRAM === undefined || TEST_THREADS === undefined ? await buildProgram() : {};
     const built = { ...given, ...process.env } as Record<'TEST_PROGRAM' | 'TEST_THREADS', string>;
-    const checkers = new Checkers(Math.min(count, availableParallelism()), built, life);
+    const processes = Math.min(count, availableParallelism());
+    const checkers = size === 'small' ? new Checkers() : Checkers.fork(processes, built, life);
     return new Workshop(findProgram(built.TEST_PROGRAM), checkers, temporaryFolder(life));
   }
 
@@ -176,7 +177,7 @@ export const powercut: Fault = {
   name: 'powercut',
   promise: 'After a power cut, everything that was acknowledged is there, and nothing else.',
   unit: 'power cuts',
-  sizes: { small: 5, full: 20_000 },
+  sizes: { small: 3, full: 20_000 },
   run: cutThePower,
   controls: [
     makeControl('writes are lost that were synced', dropSynced),
