@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import type { Fault } from '../../support/chaos/chaos-fault.ts';
 import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
+import { shareByTests } from '../../support/shared-by-tests.ts';
 import {
   countUntold,
   listMeters,
@@ -11,6 +12,7 @@ import {
   readHolding,
   syncUntilTold,
   useLicense,
+  type Vendor,
 } from './cloud-faults.ts';
 import { hideReportIds } from './cloud-reports.ts';
 
@@ -18,7 +20,10 @@ const MINUTE_MS = 60_000;
 const REPORT = '/api/v4/add_consumption';
 const PASS: Fault = { kind: 'pass' };
 
-const vendor = await openVendor({ after });
+let vendor: Vendor;
+shareByTests(async (life) => {
+  vendor = await openVendor(life);
+});
 
 async function openAdded(t: TestContext, options: Parameters<typeof openMachine>[2] = {}) {
   const app = await openMachine(t, vendor, options);

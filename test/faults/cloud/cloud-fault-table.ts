@@ -172,11 +172,17 @@ const SERVER_ERRORS: readonly FaultCase[] = [500, 502, 503].map((code) => ({
   isVariant: code !== 500,
 }));
 
-/** `trap` is where a client that follows would arrive. */
-function listRedirects(trap: string): readonly FaultCase[] {
+/** `trap` says where a client that follows would arrive. */
+function listRedirects(trap: () => string): readonly FaultCase[] {
   return ([301, 302, 303, 307, 308] as const).map((code) => ({
     name: `redirects with ${code}`,
-    fault: { kind: 'redirect', code, location: `${trap}/api/v4/elsewhere` },
+    fault: {
+      kind: 'redirect',
+      code,
+      get location() {
+        return `${trap()}/api/v4/elsewhere`;
+      },
+    },
     acts: false,
     comesTo: 'redirect',
     isVariant: code !== 301,
@@ -189,7 +195,7 @@ const HARMLESS: readonly FaultCase[] = [
 ];
 
 /** Everything that can be wrong between a server and its cloud on one exchange. */
-export function listFaults(trap: string): readonly FaultCase[] {
+export function listFaults(trap: () => string): readonly FaultCase[] {
   return [
     ...NEVER_THERE,
     ...LOST_ANSWERS,

@@ -16,7 +16,7 @@ interface Books {
 }
 
 /** A real cloud with one license for all tests of a file: each test is a machine of its own. */
-interface Vendor {
+export interface Vendor {
   readonly cloud: CloudProcess;
   readonly key: string;
   readBooks(): Promise<Books>;

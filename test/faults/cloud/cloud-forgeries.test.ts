@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { signBytes } from '@berth/protocol/cloud/vendor-signature';
 import type { MadeUpStatus } from '../../support/chaos/chaos-fault.ts';
+import { shareByTests } from '../../support/shared-by-tests.ts';
 import {
   type GenuineAnswer,
   listMeters,
@@ -14,11 +15,16 @@ import {
   readHolding,
   syncUntilTold,
   useLicense,
+  type Vendor,
 } from './cloud-faults.ts';
 
-const vendor = await openVendor({ after });
+let vendor: Vendor;
+let genuine: KeyObject;
+shareByTests(async (life) => {
+  vendor = await openVendor(life);
+  genuine = createPrivateKey(readFileSync(join(vendor.cloud.data, 'signing-key.pem'), 'utf8'));
+});
 const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
-const genuine = createPrivateKey(readFileSync(join(vendor.cloud.data, 'signing-key.pem'), 'utf8'));
 
 const CHECK = '/api/v4/check_license';
 const REPORT = '/api/v4/add_consumption';

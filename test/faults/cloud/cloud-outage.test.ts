@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { askBerth, runBerth } from '../../support/berth-command.ts';
 import type { Fault } from '../../support/chaos/chaos-fault.ts';
 import type { SeenRequest } from '../../support/chaos/chaos-journal.ts';
 import type { CloudFacts } from '../../support/cloud/cloud-app.ts';
-import { startCloudProcess } from '../../support/cloud/cloud-process.ts';
+import { type CloudProcess, startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { shareByTests } from '../../support/shared-by-tests.ts';
 import { Site } from './cloud-site.ts';
 
-const cloud = await startCloudProcess({ after });
+let cloud: CloudProcess;
+shareByTests(async (life) => {
+  cloud = await startCloudProcess(life);
+});
 
 const REPORT = '/api/v4/add_consumption';
 const PASS: Fault = { kind: 'pass' };

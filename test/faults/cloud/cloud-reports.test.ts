@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
-import { startCloudProcess } from '../../support/cloud/cloud-process.ts';
+import { describe, type TestContext, test } from 'node:test';
+import { type CloudProcess, startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { makeUpSeed } from '../../support/random.ts';
+import { shareByTests } from '../../support/shared-by-tests.ts';
 import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
 
 /**
@@ -11,7 +12,10 @@ import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
 const REPORTS = Number(process.env.BERTH_REPORTS ?? 30);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
 
-const vendor = await startCloudProcess({ after });
+let vendor: CloudProcess;
+shareByTests(async (life) => {
+  vendor = await startCloudProcess(life);
+});
 
 async function storm(t: TestContext, wish: Partial<ReportStorm>) {
   const whole = { seed: SEED, reports: REPORTS, cutShare: 0.5, withoutIds: false, strangerEvery: 0, ...wish };

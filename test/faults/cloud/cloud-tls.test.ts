@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import { BerthApi } from '../../support/berth-api.ts';
@@ -11,6 +11,7 @@ import { type Certificate, makeCertificate } from '../../support/certificate.ts'
 import type { SeenRequest } from '../../support/chaos/chaos-journal.ts';
 import { type ChaosProxy, openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../../support/server-process.ts';
+import { shareByTests } from '../../support/shared-by-tests.ts';
 import {
   listMeters,
   openMachine,
@@ -18,10 +19,14 @@ import {
   readHolding,
   syncUntilTold,
   useLicense,
+  type Vendor,
 } from './cloud-faults.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const vendor = await openVendor({ after });
+let vendor: Vendor;
+shareByTests(async (life) => {
+  vendor = await openVendor(life);
+});
 
 let certificates = 0;
 
