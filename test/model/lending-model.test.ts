@@ -9,8 +9,11 @@ import { type Lane, runLane } from './history-lane.ts';
 const RUNS = Number(process.env.BERTH_MODEL_RUNS ?? 4);
 const SEED = Number(process.env.BERTH_MODEL_SEED ?? randomInt(2 ** 31));
 
-/** So many are under way at a time, each in a thread of its own; half of them wait for a database. */
-const LANES = RUNS > 100 ? 4 : 2;
+/**
+ * So many are under way at a time, each in a thread of its own; half of them wait for a database. A few are
+ * over before a thread has loaded everything.
+ */
+const LANES = RUNS > 100 ? 4 : 1;
 
 const shared = sharedPostgres();
 
@@ -37,6 +40,7 @@ test('SQLite, PostgreSQL and the model answer every history alike', async (t) =>
 
 /** When one has failed the test is over, and so are the others. */
 async function startLane(t: TestContext, lane: Lane): Promise<number> {
+  if (LANES === 1) return runLane(lane);
   const worker = new Worker(new URL('./history-lane.ts', import.meta.url), { workerData: lane });
   t.after(() => worker.terminate());
   const [steps] = await once(worker, 'message');
