@@ -132,7 +132,7 @@ async function crashAgainAndAgain({ count, seed, size, life, say }: Order): Prom
       seed: seed + crashes,
       cycles,
       patience: patienceOf(size),
-      ...(size === 'small' ? { longestRestMs: 200 } : {}),
+      ...(size === 'small' ? { longestRestMs: 400 } : {}),
     });
     crashes += report.recoveriesMs.length / SERVERS;
     recoveriesMs.push(...report.recoveriesMs);

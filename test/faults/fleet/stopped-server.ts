@@ -72,7 +72,7 @@ async function runStoppedServer(
   else {
     await delay(Math.max(0, endsMs - performance.now()));
     await book.waitForAnswers(before + LEAST_ANSWERS);
-    await pollUntil('the other one leads', async () => (await fleet.isLeader(other)) || undefined);
+    await fleet.waitUntilLeading(other);
   }
   const acknowledgedMeanwhile = book.acknowledged - before;
   process.kill(stopped.pid, 'SIGCONT');
@@ -151,7 +151,7 @@ async function stopAgainAndAgain({ count, seed, size, life, say }: Order): Promi
       seed: seed + stops,
       seconds: stops % LONG_EVERY === 0 ? LONG_SECONDS : pickNumber(random, STOPPED_SECONDS),
       patience: patienceOf(size),
-      ...(size === 'small' ? { longestRestMs: 400 } : {}),
+      ...(size === 'small' ? { longestRestMs: 800 } : {}),
     });
     acknowledged += report.acknowledgedMeanwhile;
     longestWaitMs = Math.max(longestWaitMs, report.waitedMs);

@@ -21,6 +21,8 @@ interface TakeoverOptions {
   readonly patience?: number;
   /** See `LoadOptions`. */
   readonly longestRestMs?: number;
+  /** Between two who are denied. */
+  readonly deniedIntervalMs: number;
 }
 
 interface TakeoverReport {
@@ -45,13 +47,12 @@ const LEAST_EVENTS = 50;
 
 /** Everybody but the first is denied, and told of. */
 const FULL = testLicense(2, { product: 'full', slots: 1, timeoutMinutes: TIMEOUT_MINUTES });
-const DENIED_INTERVAL_MS = 20;
 
 type Receiver = Awaited<ReturnType<typeof openWebhookReceiver>>;
 
 async function runTakeover(
   life: Life,
-  { postgres, seed, cycles, patience = 1, longestRestMs }: TakeoverOptions,
+  { postgres, seed, cycles, patience = 1, longestRestMs, deniedIntervalMs }: TakeoverOptions,
 ): Promise<TakeoverReport> {
   const random = createRandom(seed);
   const receiver = await openWebhookReceiver(life);
@@ -71,7 +72,7 @@ async function runTakeover(
   const tolerates = ['cut', 'unavailable'] as const;
   const limits = { tolerates, longestAnswerMs, longestRestMs };
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...limits });
-  const denials = new Denials(api);
+  const denials = new Denials(api, deniedIntervalMs);
   const running = [load.run(life), denials.run(life)];
   const takeoversMs: number[] = [];
   for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
@@ -108,12 +109,14 @@ async function killLeader(fleet: Fleet): Promise<number> {
 /** Somebody new every time, so that each leaves an event that is sent. */
 class Denials {
   readonly #api: BerthApi;
+  readonly #intervalMs: number;
   /** Those that were answered. */
   count = 0;
   #isOver = false;
 
-  constructor(api: BerthApi) {
+  constructor(api: BerthApi, intervalMs: number) {
     this.#api = api;
+    this.#intervalMs = intervalMs;
   }
 
   end(): void {
@@ -128,7 +131,7 @@ class Denials {
         .then(({ body }) => body.code === 'floating_not_available')
         .catch(() => false);
       if (isDenied) this.count += 1;
-      await delay(DENIED_INTERVAL_MS);
+      await delay(this.#intervalMs);
     }
   }
 }
@@ -170,7 +173,7 @@ export const takeover: Fault = {
       seed,
       cycles: count,
       patience: patienceOf(size),
-      ...(size === 'small' ? { longestRestMs: 400 } : {}),
+      ...(size === 'small' ? { longestRestMs: 1600, deniedIntervalMs: 100 } : { deniedIntervalMs: 20 }),
     });
     const { book, takeoversMs, events, repeatedEvents } = report;
     const facts = {

@@ -27,6 +27,9 @@ const LONGEST_ANSWER_MS = 15_000;
 /** A server looks for the new primary every other second. */
 const LONGEST_RECOVERY_MS = 6000;
 
+/** A client rests up to so long before it asks again. */
+const LONGEST_REST_MS = { small: 150, full: 20 } as const;
+
 /** Fewer answers show nothing; a busy machine gets more time for them. */
 const LEAST_ANSWERS = 100;
 
@@ -48,8 +51,7 @@ interface Site {
 async function openSite(
   life: Life,
   database: ReplicatedDatabase,
-  seed: number,
-  patience: number,
+  { seed, size, patience }: Pick<Order, 'seed' | 'size'> & { readonly patience: number },
 ): Promise<Site> {
   const license = hotLicense(TIMEOUT_MINUTES);
   const postgres = { createDatabase: () => database.createDatabase() } as unknown as TestPostgres;
@@ -57,7 +59,8 @@ async function openSite(
   const book = new FleetBook(license);
   const longestAnswerMs = patience * LONGEST_ANSWER_MS;
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
-  const limits = { tolerates: ['unavailable'] as const, longestAnswerMs, longestRestMs: 20 };
+  const tolerates = ['unavailable'] as const;
+  const limits = { tolerates, longestAnswerMs, longestRestMs: LONGEST_REST_MS[size] };
   const load = new FleetLoad({ api, book, clients: CLIENTS, seed, ...limits });
   const running = load.run(life);
   const rest = async () => {
@@ -137,7 +140,7 @@ async function promoteAgainAndAgain({ count, seed, size, life, say }: Order): Pr
   let acknowledged = 0;
   const database = await ReplicatedDatabase.start(life, true);
   while (promotions < count && violations.length === 0) {
-    const site = await openSite(life, database, seed + promotions, patience);
+    const site = await openSite(life, database, { seed: seed + promotions, size, patience });
     const many = Math.min(PROMOTIONS_PER_FLEET, count - promotions);
     const report = await runPromotions(site, many, random, patience);
     promotions += report.promotions;
@@ -200,12 +203,16 @@ async function loseOnce(site: Site, random: Random): Promise<Loss> {
   return { heldMs, acknowledged, missing, isFound: book.violations.length > 0, broken };
 }
 
-async function loseAgainAndAgain({ count, seed, life, say }: Order): Promise<readonly Loss[]> {
+async function loseAgainAndAgain({ count, seed, size, life, say }: Order): Promise<readonly Loss[]> {
   const random = createRandom(seed);
   const database = await ReplicatedDatabase.start(life, false);
   const losses: Loss[] = [];
   while (losses.length < count) {
-    const site = await openSite(life, database, seed + losses.length, patienceOf('small'));
+    const site = await openSite(life, database, {
+      seed: seed + losses.length,
+      size,
+      patience: patienceOf('small'),
+    });
     losses.push(await loseOnce(site, random));
     say(`${losses.length} promotions of a standby that was behind`);
   }
