@@ -24,6 +24,9 @@ interface Amounts {
   readonly exports: number;
 }
 
+/** The server tries again after seconds, and every question is work for it. */
+const ASK_STATE_MS = 200;
+
 /** A company with a real server, and its way to a real cloud, which a test can break. */
 export class Site {
   readonly cloud: CloudProcess;
@@ -89,18 +92,20 @@ export class Site {
 
   /** The cloud is tried in the background, which may take a few rounds. */
   waitForState(state: string): Promise<CloudFacts> {
-    return pollUntil(`the cloud is ${state}`, async () => {
+    const look = async () => {
       const facts = await this.cloudFacts();
       return facts.state === state ? facts : undefined;
-    });
+    };
+    return pollUntil(`the cloud is ${state}`, look, ASK_STATE_MS);
   }
 
   /** Everything is told by itself, and the vendor has counted exactly that. */
   async assertTold(): Promise<void> {
-    await pollUntil('everything is told', async () => {
+    const look = async () => {
       const { pending, reports_under_way: underWay } = await this.cloudFacts();
       return pending === 0 && underWay === 0 ? true : undefined;
-    });
+    };
+    await pollUntil('everything is told', look, ASK_STATE_MS);
     await this.assertExact();
     assert.equal((await this.cloudFacts()).reports_uncertain, 0);
   }
