@@ -204,7 +204,7 @@ async function killAgainAndAgain({ count, seed, size, life, say }: Order): Promi
 async function loseKeys({ count, seed, life }: Order) {
   let found = 0;
   for (let index = 0; index < count; index++) {
-    const sizes = { cycles: 3, mostAnswered: SHORT_STORM, losesKeys: true };
+    const sizes = { cycles: 2, mostAnswered: SHORT_STORM, losesKeys: true };
     const report = await runCountStorm({ ...sizes, seed: seed + index, data: temporaryFolder(life) });
     if (report.violations.length > 0) found += 1;
   }

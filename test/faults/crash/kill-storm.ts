@@ -183,7 +183,7 @@ export const kill: Fault = {
   promise:
     'A server that is killed under load has lost nothing that it acknowledged, and lent nothing twice.',
   unit: 'kills',
-  sizes: { small: 4, full: 2000 },
+  sizes: { small: 3, full: 2000 },
   run: killAgainAndAgain,
   controls: [
     {

@@ -68,7 +68,7 @@ describe('a rotation whose sync fails', () => {
     assert.ok(rotations < MAX_ROTATIONS, 'the fault was met');
     await aftermath(server.data);
     await server.stop('SIGKILL');
-    await server.start();
+    await server.start({ isHere: true });
     assert.deepEqual((await expectWhole(server.data)).cloud_keys, cloud_keys);
     assert.equal(existsSync(join(server.data, 'master.key.next')), false);
     assert.equal(await rotate(server.data), true);
