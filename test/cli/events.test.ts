@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { runBerth } from '../support/berth-command.ts';
 import { pollUntil } from '../support/poll.ts';
 import { BERTH } from '../support/program.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { startBefore } from '../support/start-before.ts';
 import { testLicense } from '../support/test-license.ts';
 
-const data = temporaryFolder({ after });
-await seedLicenses(data, [testLicense(1)]);
-const server = await startServerHere({ data });
-after(server.stop);
+let data: string;
+let server: Awaited<ReturnType<typeof startServerHere>>;
+startBefore(async (life) => {
+  data = temporaryFolder(life);
+  await seedLicenses(data, [testLicense(1)]);
+  server = await startServerHere({ data });
+  life.after(server.stop);
+});
 
 /** `berth events`, while it runs. */
 function follow(t: TestContext, data: string, words: readonly string[]) {

@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { PROJECT } from '../support/clone.ts';
 import { temporaryFolder } from '../support/server-process.ts';
+import { startBefore } from '../support/start-before.ts';
 
 const skip =
   (process.platform !== 'linux' && 'the libraries of Linux') ||
@@ -28,11 +29,12 @@ function findProcesses(program: string): readonly string[] {
 
 /** The executable in a root folder with nothing else but the libraries that it names. */
 describe('the executable, without Node or any other file', { skip }, () => {
-  const cleanups: (() => void)[] = [];
   let root = '';
+  let life: { after(end: () => unknown): void };
 
-  before(() => {
-    root = temporaryFolder({ after: (work) => cleanups.push(work) }, { hasPrograms: true });
+  startBefore(async (all) => {
+    life = all;
+    root = temporaryFolder(life, { hasPrograms: true });
     const opt = join(root, 'opt');
     const words = [join(PROJECT, 'build', 'executable.ts'), '--out', opt];
     execFileSync(process.execPath, words, { stdio: 'ignore' });
@@ -42,14 +44,11 @@ describe('the executable, without Node or any other file', { skip }, () => {
       copyFileSync(library, join(root, library));
     }
   });
-  after(() => {
-    for (const cleanup of cleanups) cleanup();
-  });
 
   async function serve(...words: string[]): Promise<{ child: ChildProcess; url: string }> {
     const args = [root, '/opt/berth', 'serve', '--port', '0', '--log-level', 'error', ...words];
     const child = spawn('chroot', args, { env: ENV, stdio: ['ignore', 'pipe', 'ignore'] });
-    cleanups.push(() => child.kill('SIGKILL'));
+    life.after(() => child.kill('SIGKILL'));
     const line = once(createInterface({ input: child.stdout }), 'line');
     const first = await Promise.race([line, once(child, 'exit').then(() => null)]);
     assert.ok(first !== null, 'It ended before it was ready.');

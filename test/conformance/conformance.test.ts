@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { exampleLicense } from '../../packages/server/test/core/examples.ts';
 import { BerthApi } from '../support/berth-api.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../support/server-process.ts';
+import { startBefore } from '../support/start-before.ts';
 import { checkServer } from './conformance.ts';
 import type { Received } from './exchange.ts';
 
@@ -21,10 +22,14 @@ async function check(...args: readonly string[]) {
   return { code, said, failed: linesOf('FAIL'), passed: linesOf('pass'), skipped: linesOf('skip') };
 }
 
-const data = temporaryFolder({ after });
-const server = await startServerHere({ data: join(data, 'demo'), args: ['--demo'] });
-after(server.stop);
-const { url } = server;
+let data: string;
+let url: string;
+startBefore(async (life) => {
+  data = temporaryFolder(life);
+  const server = await startServerHere({ data: join(data, 'demo'), args: ['--demo'] });
+  life.after(server.stop);
+  ({ url } = server);
+});
 
 describe('the conformance kit', () => {
   test('finds nothing wrong with Berth', async () => {

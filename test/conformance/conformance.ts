@@ -74,4 +74,8 @@ function isUsageError(error: unknown): boolean {
   return String((error as { code?: unknown }).code).startsWith('ERR_PARSE_ARGS');
 }
 
-if (import.meta.main) process.exitCode = await checkServer(process.argv.slice(2), console.log, console.error);
+if (import.meta.main) {
+  void checkServer(process.argv.slice(2), console.log, console.error).then((code) => {
+    process.exitCode = code;
+  });
+}

@@ -4,10 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runBerth } from '../support/berth-command.ts';
 import { findForms, type Secret } from '../support/secret-search.ts';
+import { startBefore } from '../support/start-before.ts';
 import { askDatabase, describeStores, dumpDatabase, findDatabase } from '../support/stores/test-stores.ts';
 import {
   addAccount,
@@ -72,8 +73,11 @@ const WAYS_IN = {
 } as const;
 
 /** For tests that change nothing that others look at; each guesses from an address of its own. */
-const shared = await startFreshServer({ after });
-await addAccount(shared.data, 'ada', 'operator');
+let shared: FreshServer;
+startBefore(async (life) => {
+  shared = await startFreshServer(life);
+  await addAccount(shared.data, 'ada', 'operator');
+});
 
 describe('a name and a password', () => {
   for (const [path, signIn] of Object.entries(WAYS_IN)) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { after, before, describe, type TestContext, test } from 'node:test';
+import { before, describe, type TestContext, test } from 'node:test';
 import { runBerth } from '../../support/berth-command.ts';
 import { ensureTool } from '../../support/install-tools.ts';
+import { startBefore } from '../../support/start-before.ts';
 import { curl } from './curl.ts';
 import { startNginx } from './nginx.ts';
 import {
@@ -19,8 +20,12 @@ import { connectTwoMachines, type TwoMachines } from './two-machines.ts';
 
 const SENT_AWAY = '401 unauthorized';
 
-const hasCurl = await ensureTool('curl');
-const hasNginx = await ensureTool('nginx');
+let hasCurl: boolean;
+let hasNginx: boolean;
+before(async () => {
+  hasCurl = await ensureTool('curl');
+  hasNginx = await ensureTool('nginx');
+});
 
 type Clients = 'open' | 'required';
 
@@ -172,12 +177,8 @@ describe('a caller on the machine itself during setup', () => {
   }
 
   let url: string;
-  const removals: (() => unknown)[] = [];
-  before(async () => {
-    ({ url } = await startFreshServer({ after: (work) => removals.unshift(work) }));
-  });
-  after(async () => {
-    for (const remove of removals) await remove();
+  startBefore(async (life) => {
+    ({ url } = await startFreshServer(life));
   });
 
   test('is recognized by the name used for the server', async (t) => {
