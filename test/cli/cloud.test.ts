@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
-import { startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { type RunningCloud, startCloudHere } from '../support/cloud/cloud-process.ts';
 import { pollUntil } from '../support/poll.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
-
-const cloud = await startCloudProcess({ after });
+import { startBefore } from '../support/start-before.ts';
 
 interface Status {
   readonly hardware_id: string;
   readonly cloud: { readonly state: string; readonly url: string | null; readonly error: unknown };
 }
-
-const LINK = { BERTH_CLOUD_URL: cloud.url, BERTH_CLOUD_PUBLIC_KEY: cloud.publicKeyFile };
 
 async function isReachable(url: string): Promise<boolean> {
   return fetch(url).then(
@@ -80,9 +77,16 @@ test('serve --demo-cloud does not replace the keys of a real cloud', async (t) =
 });
 
 describe('licenses from the cloud, on the command line', () => {
+  let cloud: RunningCloud;
+  let link: Readonly<Record<string, string>>;
+  startBefore(async (life) => {
+    cloud = await startCloudHere(life);
+    link = { BERTH_CLOUD_URL: cloud.url, BERTH_CLOUD_PUBLIC_KEY: cloud.publicKeyFile };
+  });
+
   async function setUp(t: TestContext) {
     const data = temporaryFolder(t);
-    const server = await startServerHere({ data, env: LINK });
+    const server = await startServerHere({ data, env: link });
     t.after(server.stop);
     const { apiKey, sharedKey } = cloud.keys;
     assert.equal((await runBerth(data, ['key', 'set'], {}, `${apiKey}\n${sharedKey}\n`)).code, 0);
@@ -96,13 +100,13 @@ describe('licenses from the cloud, on the command line', () => {
     assert.match(running.stdout, /^Added license \d+ for "cad" with 3 slots\.\n$/);
     const before = await askBerth<Status>(data, ['status']);
     await server.stop();
-    assert.equal((await runBerth(data, add, LINK)).stdout, running.stdout);
-    assert.equal((await askBerth<Status>(data, ['status'], LINK)).hardware_id, before.hardware_id);
+    assert.equal((await runBerth(data, add, link)).stdout, running.stdout);
+    assert.equal((await askBerth<Status>(data, ['status'], link)).hardware_id, before.hardware_id);
     const { id } = await cloud.showLicense(key);
-    const synced = await runBerth(data, ['license', 'sync'], LINK);
+    const synced = await runBerth(data, ['license', 'sync'], link);
     assert.equal(synced.code, 0);
     assert.match(synced.stdout, new RegExp(`^license +product\\n${id} +cad +in sync\\n$`));
-    const removed = await runBerth(data, ['license', 'remove', String(id)], LINK);
+    const removed = await runBerth(data, ['license', 'remove', String(id)], link);
     assert.equal(removed.stdout, `Removed license ${id} for "cad".\n`);
     assert.equal((await cloud.showLicense(key)).activations, 0);
   });
@@ -126,7 +130,7 @@ describe('licenses from the cloud, on the command line', () => {
     await server.stop();
     const copy = join(temporaryFolder(t), 'copy');
     cpSync(data, copy, { recursive: true });
-    const env = { ...LINK, BERTH_HARDWARE_ID: 'another-machine' };
+    const env = { ...link, BERTH_HARDWARE_ID: 'another-machine' };
     const { id } = await cloud.showLicense(key);
     for (const words of [
       ['license', 'sync'],

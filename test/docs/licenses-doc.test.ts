@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { startCloudHere } from '../support/cloud/cloud-process.ts';
 import { ensureTool } from '../support/install-tools.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { temporaryFolder } from '../support/server-process.ts';
@@ -14,7 +14,7 @@ const [ONLINE = '', OFFLINE = ''] = PAGE.split('\n## Without internet\n');
 
 test('the way online goes as the page says', async (t) => {
   if (!(await ensureTool('curl'))) return t.skip('optional: needs curl');
-  const cloud = await startCloudProcess(t, { withKeys: false });
+  const cloud = await startCloudHere(t, { withKeys: false });
   const data = temporaryFolder(t);
   const link = ['--cloud-url', cloud.url, '--cloud-public-key', cloud.publicKeyFile];
   // The page is about what is asked for, not about what the background does.
@@ -33,7 +33,7 @@ test('the way online goes as the page says', async (t) => {
 /** The vendor and the server have no network between them: the server does not know where the vendor is. */
 test('both ways without internet go as the page says', async (t) => {
   if (!(await ensureTool('curl'))) return t.skip('optional: needs curl');
-  const cloud = await startCloudProcess(t, { withKeys: false });
+  const cloud = await startCloudHere(t, { withKeys: false });
   await cloud.stop();
   const work = temporaryFolder(t);
   const data = join(work, 'data');

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { restore, saveBackup } from '../support/backups.ts';
 import { BerthApi } from '../support/berth-api.ts';
-import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { type RunningCloud, startCloudHere } from '../support/cloud/cloud-process.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 /** Only what is asked for is reported. */
 const SLOWLY = ['--cloud-report-seconds', '3600'];
 
-async function start(data: string, { url, publicKeyFile }: CloudProcess) {
+async function start(data: string, { url, publicKeyFile }: RunningCloud) {
   const args = ['--cloud-url', url, '--cloud-public-key', publicKeyFile, ...SLOWLY];
   const server = await startServerHere({ data, args });
   const api = new BerthApi(server.url);
@@ -33,7 +33,7 @@ async function start(data: string, { url, publicKeyFile }: CloudProcess) {
 test('a cloud license that was given back after a backup does not lend after the restore', async (t) => {
   const folder = temporaryFolder(t);
   const [data, file] = [join(folder, 'data'), join(folder, 'one.backup')];
-  const cloud = await startCloudProcess(t);
+  const cloud = await startCloudHere(t);
   const key = await cloud.grant('cad', '--slots', '3');
   const before = await start(data, cloud);
   t.after(before.stop);
@@ -61,7 +61,7 @@ test('a cloud license that was given back after a backup does not lend after the
 test('cloud licenses lend after a restore, and count once the cloud has told their total', async (t) => {
   const folder = temporaryFolder(t);
   const [data, file] = [join(folder, 'data'), join(folder, 'one.backup')];
-  const cloud = await startCloudProcess(t);
+  const cloud = await startCloudHere(t);
   const key = await cloud.grant('cad', '--slots', '3', '--type', 'consumption', '--consumptions', '100');
   const total = async () => (await cloud.showLicense(key)).total_consumptions;
 

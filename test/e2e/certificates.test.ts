@@ -2,26 +2,24 @@ import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { readPublicKeys } from '@berth/protocol/cloud/vendor-signature';
 import { GRANT_TYPE } from '@berth/protocol/grant/grant-claims';
 import { type OkpJwk, writeJws } from '@berth/protocol/grant/jws';
 import { readCertificate } from '@berth/protocol/grant/server-certificate';
 import { BerthApi, type Facts } from '../support/berth-api.ts';
-import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { type RunningCloud, startCloudHere } from '../support/cloud/cloud-process.ts';
 import { pollUntil } from '../support/poll.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { temporaryFolder } from '../support/server-process.ts';
+import { startBefore } from '../support/start-before.ts';
 import { verifyGrant } from '../support/verify-grant.ts';
 
 const NONCE = '0123456789abcdef';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-type Cleanup = () => unknown;
-const cleanups: Cleanup[] = [];
-const life = { after: (work: Cleanup) => cleanups.push(work) };
-
-let cloud: CloudProcess;
+let life: { after(end: () => unknown): void };
+let cloud: RunningCloud;
 let vendorKey: KeyObject;
 let site: Awaited<ReturnType<typeof openSite>>;
 
@@ -73,15 +71,12 @@ interface Identity {
   readonly licenses: readonly { readonly license_id: number; readonly kid: string }[];
 }
 
-before(async () => {
-  cloud = await startCloudProcess(life);
+startBefore(async (all) => {
+  life = all;
+  cloud = await startCloudHere(life);
   vendorKey = createPublicKey(readFileSync(cloud.publicKeyFile));
   site = await openSite();
   await site.setKeys();
-});
-
-after(async () => {
-  for (const cleanup of cleanups.toReversed()) await cleanup();
 });
 
 async function grantAndAdd(product: string, at = site): Promise<string> {

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { type CloudApp, openCloudApp } from '../support/cloud/cloud-app.ts';
-import { startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { type RunningCloud, startCloudHere } from '../support/cloud/cloud-process.ts';
+import { startBefore } from '../support/start-before.ts';
 
 /** One for all tests: each has a license, and a server, of its own. */
-const vendor = await startCloudProcess({ after });
+let vendor: RunningCloud;
+startBefore(async (life) => {
+  vendor = await startCloudHere(life);
+});
 
 async function openWithLicense(t: TestContext, ...flags: readonly string[]) {
   const app = await openCloudApp(t, { vendor });

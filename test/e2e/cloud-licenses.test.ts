@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { findOwnAddress } from '../../packages/server/src/cloud/own-address.ts';
 import { type CloudApp, openCloudApp } from '../support/cloud/cloud-app.ts';
-import { startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { type RunningCloud, startCloudHere } from '../support/cloud/cloud-process.ts';
+import { startBefore } from '../support/start-before.ts';
 import { readEvents, readTraces } from '../support/test-app.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** One for all tests: each has a license, and a server, of its own. */
-const vendor = await startCloudProcess({ after });
+let vendor: RunningCloud;
+startBefore(async (life) => {
+  vendor = await startCloudHere(life);
+});
 
 function openApp(t: TestContext, hardwareId = 'test-machine') {
   return openCloudApp(t, { vendor, hardwareId });

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { type CloudApp, openCloudApp } from '../support/cloud/cloud-app.ts';
-import { ask, createCommandLine } from '../support/cloud/cloud-command-line.ts';
-import { startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { type RunningCloud, startCloudHere } from '../support/cloud/cloud-process.ts';
+import { startBefore } from '../support/start-before.ts';
 
-const vendor = await startCloudProcess({ after });
-const commandLine = createCommandLine({ after }, vendor.data);
-const runVendor = (words: string) => ask(commandLine, words);
-await runVendor('product create cad');
-
-const TERMS = '--slots 5 --consumptions 1000 --feature export,consumptions=unlimited';
+const TERMS = ['--slots', '5', '--consumptions', '1000', '--feature', 'export,consumptions=unlimited'];
 const USER = { product: 'cad', user: 'ada' };
 
+let vendor: RunningCloud;
+startBefore(async (life) => {
+  vendor = await startCloudHere(life);
+});
+
 async function openServer(t: TestContext) {
-  const { license_key: key } = await runVendor(`license create --product cad ${TERMS}`);
+  const key = await vendor.grant('cad', ...TERMS);
   const app = await openCloudApp(t, { vendor, hardwareId: key, hidesNonces: true });
   await app.add('cad', key);
-  return { app, key: key as string };
+  return { app, key };
 }
 
 /** What is not bound to a request may have to be said twice before it counts. */
@@ -33,10 +33,10 @@ describe('a newer server with an earlier cloud', () => {
   test('activates a license, lends it and returns it', async (t) => {
     const { app, key } = await openServer(t);
     assert.equal((await app.post('/api/v4/register', USER)).status, 200);
-    assert.equal((await runVendor(`license show ${key}`)).devices.length, 1);
+    assert.equal((await vendor.showLicense(key)).devices.length, 1);
     const removed = await app.post('/api/v4/removeProduct', { product: 'cad' });
     assert.equal(removed.status, 200, removed.text);
-    assert.equal((await runVendor(`license show ${key}`)).devices.length, 0);
+    assert.equal((await vendor.showLicense(key)).devices.length, 0);
   });
 
   test('reports consumption once', async (t) => {
@@ -47,21 +47,21 @@ describe('a newer server with an earlier cloud', () => {
       await app.post('/api/v4/add_feature_consumption', feature);
       assert.equal(await syncTwice(app), null);
     }
-    const { total_consumptions: total, features } = await runVendor(`license show ${key}`);
-    assert.deepEqual([total, features[0].total_consumptions], [12, 2]);
+    const { total_consumptions: total, features } = await vendor.showLicense(key);
+    assert.deepEqual([total, features[0]?.total_consumptions], [12, 2]);
     assert.equal((await readLicense(app)).total_consumptions, 12);
   });
 
   test("follows the vendor's changes", async (t) => {
     const { app, key } = await openServer(t);
-    await runVendor(`license change ${key} --slots 2 --consumptions 50`);
+    await vendor.run('license', 'change', key, '--slots', '2', '--consumptions', '50');
     assert.equal(await syncTwice(app), null);
     const { floating_users: slots, max_consumptions: max } = await readLicense(app);
     assert.deepEqual([slots, max], [2, 50]);
-    await runVendor(`license disable ${key}`);
+    await vendor.run('license', 'disable', key);
     assert.equal((await syncTwice(app))?.code, 'license_not_enabled');
     assert.equal((await app.post('/api/v4/register', USER)).body.code, 'license_not_enabled');
-    await runVendor(`license enable ${key}`);
+    await vendor.run('license', 'enable', key);
     assert.equal(await syncTwice(app), null);
     assert.equal((await app.post('/api/v4/register', USER)).status, 200);
   });

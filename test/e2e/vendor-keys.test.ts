@@ -1,27 +1,25 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { readPublicKeys } from '@berth/protocol/cloud/vendor-signature';
 import { BerthApi, type Facts } from '../support/berth-api.ts';
-import { startCloudProcess } from '../support/cloud/cloud-process.ts';
+import { type RunningCloud, startCloudHere } from '../support/cloud/cloud-process.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import { verifyGrant } from '../support/verify-grant.ts';
 
 const NONCE = '0123456789abcdef';
 
-const cloud = await startCloudProcess({ after });
-
 /** The public keys of the vendor, as it hands them out now. */
-async function handOut(folder: string, name: string) {
+async function handOut(cloud: RunningCloud, folder: string, name: string) {
   const text = await cloud.runText('public-key');
   const file = join(folder, name);
   writeFileSync(file, text);
   return { file, keys: readPublicKeys(text) };
 }
 
-async function startSite(publicKeyFile: string, data: string) {
+async function startSite(cloud: RunningCloud, publicKeyFile: string, data: string) {
   const args = ['--cloud-url', cloud.url, '--cloud-public-key', publicKeyFile];
   const server = await startServerHere({ data, args });
   const api = new BerthApi(server.url);
@@ -64,10 +62,11 @@ interface Lent {
 
 test('a vendor changes its key, and neither server nor applications notice', async (t) => {
   const [folder, data] = [temporaryFolder(t), temporaryFolder(t)];
-  const before = await handOut(folder, 'old.pem');
+  const cloud = await startCloudHere(t);
+  const before = await handOut(cloud, folder, 'old.pem');
   const [oldKey] = before.keys;
   assert.ok(oldKey !== undefined && before.keys.length === 1);
-  const first = await startSite(before.file, data);
+  const first = await startSite(cloud, before.file, data);
   await first.ask('/api/v4/setKeys', { ...cloud.keys });
   await first.ask('/api/v4/addProduct', {
     product: 'cad',
@@ -76,7 +75,7 @@ test('a vendor changes its key, and neither server nor applications notice', asy
   assert.equal(verifyGrant({ ...(await first.lend()), vendorKey: oldKey }).accepted, true);
 
   await cloud.run('signing-key', 'add');
-  const both = await handOut(folder, 'both.pem');
+  const both = await handOut(cloud, folder, 'both.pem');
   const newKey = both.keys.find((key) => !key.equals(oldKey));
   assert.ok(newKey !== undefined && both.keys.length === 2);
   assert.equal(await first.sync(), null);
@@ -92,7 +91,7 @@ test('a vendor changes its key, and neither server nor applications notice', asy
   assert.ok(verifyGrant({ ...(await first.lend()), vendorKey: newKey }).accepted, 'and lends all the same');
   await first.stop();
 
-  const second = await startSite(both.file, data);
+  const second = await startSite(cloud, both.file, data);
   assert.equal(await second.sync(), null);
   await cloud.run('signing-key', 'retire');
   assert.equal(await second.sync(), null);

@@ -20,7 +20,7 @@ const GROUPED = [
   { folders: ['test/faults', 'test/fuzz', 'test/model'], size: 5, isFit: startsLate },
   { folders: ['test/cli', 'test/client', 'test/e2e'], size: 12, isFit: startsLate },
   {
-    folders: ['test/cli', 'test/e2e', 'test/faults/cloud', 'test/faults/cloud-mitm'],
+    folders: ['test/faults/cloud', 'test/faults/cloud-mitm'],
     size: 8,
     isFit: (file: string) => !startsLate(file),
   },
@@ -30,9 +30,6 @@ const GROUPED = [
 const ALONE = [
   'access.test.ts',
   'backup-doc.test.ts',
-  'cloud-corners.test.ts',
-  'cloud-licenses.test.ts',
-  'cloud.test.ts',
   'executable.test.ts',
   'install-doc.test.ts',
   'integrating-doc.test.ts',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { readLicenseFile, writeLicenseFile } from '@berth/protocol/carried/license-file';
 import {
   ACTIVATE,
+  type AttackedCloud,
   CHECK,
   findError,
   openAttackedCloud,
@@ -14,19 +15,23 @@ import {
 import { openCloudApp } from '../../support/cloud/cloud-app.ts';
 import { openOfflineApp } from '../../support/cloud/offline-app.ts';
 import { TEST_VENDOR } from '../../support/cloud/test-vendor.ts';
+import { startBefore } from '../../support/start-before.ts';
 
 /** A vendor signs files and answers with one key. Attacks with one of them in the place of another. */
-const { vendor, signingKey, vendorKey, grant, record, openServer } = await openAttackedCloud({ after });
+let link: AttackedCloud;
+startBefore(async (life) => {
+  link = await openAttackedCloud(life);
+});
 
 /** The vendor's files for a license, as the cloud writes them. */
 async function writeFiles(hardwareId: string) {
-  const key = await grant('--unlimited-activations');
+  const key = await link.grant('--unlimited-activations');
   const who = { product: 'cad', license_key: key, hardware_id: hardwareId };
-  const { license_signature: _, ...license } = JSON.parse((await record(ACTIVATE, who)).body);
+  const { license_signature: _, ...license } = JSON.parse((await link.record(ACTIVATE, who)).body);
   const dated = { ...license, date: '2030-01-01T00:00:00.000Z' };
   const { hardware_id: __, device_id: ___, ...grantedTo } = dated;
   const policy = { ...grantedTo, default_license_type: license.license_type };
-  const write = (fields: object) => writeLicenseFile({ ...fields }, signingKey, { withFirst: false });
+  const write = (fields: object) => writeLicenseFile({ ...fields }, link.signingKey, { withFirst: false });
   const files = {
     policy: write(policy),
     'license file': write({ ...dated, request_id: '0b0e4f5c-6d1f-4a53-9a0e-4c5f4a2d8c11' }),
@@ -44,10 +49,10 @@ function asAnswer(file: string): Recorded {
 describe('a file of the vendor served as an answer of the cloud', () => {
   for (const kind of ['policy', 'license file', 'refresh'] as const) {
     test(`activates no server, and renews no license: a ${kind}`, async (t) => {
-      const { app } = await openServer(t, 'older');
+      const { app } = await link.openServer(t, 'older');
       const hardwareId = `paid-nothing-${kind.length}`;
       const { who, files } = await writeFiles(hardwareId);
-      const fresh = await openCloudApp(t, { vendor, hardwareId });
+      const fresh = await openCloudApp(t, { vendor: link.vendor, hardwareId });
       play(fresh, ACTIVATE, asAnswer(files[kind]));
       const { license_key: licenseKey } = who;
       const added = await fresh.post('/api/v4/addProduct', { product: 'cad', licenseKey });
@@ -61,7 +66,7 @@ describe('a file of the vendor served as an answer of the cloud', () => {
 
 describe('a file of the vendor used as another kind of file', () => {
   test('is refused: a policy is no license file, and a license file is no policy', async (t) => {
-    const app = await openOfflineApp(t, { vendorKey, hardwareId: 'offline-machine' });
+    const app = await openOfflineApp(t, { vendorKey: link.vendorKey, hardwareId: 'offline-machine' });
     const { who, files, policyId } = await writeFiles('offline-machine');
     const uploaded = await app.post('/api/v4/license/upload', files.policy);
     assert.equal(uploaded.body.code, 'offline_file_invalid');
@@ -83,8 +88,8 @@ function confirmFor(who: Who, policyId: string): string {
 
 describe('the answer to a report', () => {
   test('is not accepted for a check', async (t) => {
-    const { app, who } = await openServer(t, 'older');
-    play(app, CHECK, await record(REPORT, { ...who, consumptions: 0 }));
+    const { app, who } = await link.openServer(t, 'older');
+    play(app, CHECK, await link.record(REPORT, { ...who, consumptions: 0 }));
     assert.equal((await findError(app))?.reason, 'not_understood');
   });
 });
@@ -94,10 +99,10 @@ describe('an answer of the cloud as a file', () => {
 
   for (const nonce of [null, 'd'.repeat(32)]) {
     test(`is no license file and no policy, ${nonce === null ? 'without' : 'with'} a nonce`, async (t) => {
-      const app = await openOfflineApp(t, { vendorKey, hardwareId: 'offline-machine' });
-      const key = await grant('--unlimited-activations');
+      const app = await openOfflineApp(t, { vendorKey: link.vendorKey, hardwareId: 'offline-machine' });
+      const key = await link.grant('--unlimited-activations');
       const who = { product: 'cad', license_key: key, hardware_id: 'offline-machine' };
-      const { body, headers } = await record(ACTIVATE, who, nonce);
+      const { body, headers } = await link.record(ACTIVATE, who, nonce);
       const license = JSON.parse(body);
       const signature = { license_signature_v2: headers.LicenseSignature };
       const { license_signature: _, ...unsigned } = license;

@@ -3,10 +3,11 @@ import { sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import {
   ACTIVATE,
+  type AttackedCloud,
   CHECK,
   count,
   DEACTIVATE,
@@ -19,6 +20,7 @@ import {
   show,
 } from '../../support/cloud/attacked-link.ts';
 import { type CloudApp, openCloudApp } from '../../support/cloud/cloud-app.ts';
+import { startBefore } from '../../support/start-before.ts';
 import { readEvents } from '../../support/test-app.ts';
 
 /**
@@ -26,14 +28,15 @@ import { readEvents } from '../../support/test-app.ts';
  * place of the cloud and change requests, but have no key of the vendor. `bound` is a cloud that repeats
  * nonces; `older` is one that does not know them.
  */
-const { vendor, signingKey, runVendor, showAtVendor, record, openServer } = await openAttackedCloud({
-  after,
+let link: AttackedCloud;
+startBefore(async (life) => {
+  link = await openAttackedCloud(life);
 });
 
 describe('a replayed check', () => {
   test('does not reset 100 counted to 0', async (t) => {
-    const { app, who } = await openServer(t, 'bound');
-    const old = await record(CHECK, who, 'a'.repeat(32));
+    const { app, who } = await link.openServer(t, 'bound');
+    const old = await link.record(CHECK, who, 'a'.repeat(32));
     await count(app, 100);
     assert.equal(await findError(app), null);
     play(app, CHECK, old);
@@ -42,8 +45,8 @@ describe('a replayed check', () => {
   });
 
   test('does not reset it without nonces either, until an administrator accepts it', async (t) => {
-    const { app, who } = await openServer(t, 'older');
-    const old = await record(CHECK, who);
+    const { app, who } = await link.openServer(t, 'older');
+    const old = await link.record(CHECK, who);
     await count(app, 100);
     assert.equal(await findError(app), null);
     play(app, CHECK, old);
@@ -61,9 +64,9 @@ describe('a replayed check', () => {
     ['reduced', 'license change KEY --slots 1', 200],
   ] as const) {
     test(`does not hide that a license was ${title}`, async (t) => {
-      const { app, key, who } = await openServer(t, 'bound');
-      const old = await record(CHECK, who, 'b'.repeat(32));
-      await runVendor(change.replace('KEY', key));
+      const { app, key, who } = await link.openServer(t, 'bound');
+      const old = await link.record(CHECK, who, 'b'.repeat(32));
+      await link.runVendor(change.replace('KEY', key));
       await findError(app);
       const before = await show(app);
       play(app, CHECK, old);
@@ -78,19 +81,19 @@ describe('a refusal for another license', () => {
   const unknown = (who: object) => ({ ...who, license_key: 'NO-SUCH-KEY' });
 
   test('signed, does not stop this one', async (t) => {
-    const { app, who } = await openServer(t, 'bound');
-    play(app, CHECK, await record(CHECK, unknown(who)));
+    const { app, who } = await link.openServer(t, 'bound');
+    play(app, CHECK, await link.record(CHECK, unknown(who)));
     assert.equal((await findError(app))?.reason, 'not_bound');
     assert.equal(await register(app), 200);
   });
 
   test('made by changing the key in the request does not stop this one', async (t) => {
-    const { app, who } = await openServer(t, 'bound');
+    const { app, who } = await link.openServer(t, 'bound');
     // Somebody on the way forwards another question with the nonce of this one.
     const nonces: string[] = [];
     app.way.url = await openMiddle(t, async ({ headers }) => {
       nonces.push(String(headers[NONCE_HEADER.toLowerCase()]));
-      return record(CHECK, unknown(who), nonces.at(-1));
+      return link.record(CHECK, unknown(who), nonces.at(-1));
     });
     assert.equal((await findError(app))?.reason, 'not_bound');
     assert.match(nonces.join(), /^[0-9a-f]{32}$/);
@@ -98,8 +101,8 @@ describe('a refusal for another license', () => {
   });
 
   test('does not stop this one at once if the cloud does not support nonces', async (t) => {
-    const { app, who } = await openServer(t, 'older');
-    play(app, CHECK, await record(CHECK, unknown(who)));
+    const { app, who } = await link.openServer(t, 'older');
+    play(app, CHECK, await link.record(CHECK, unknown(who)));
     const error = await findError(app);
     assert.equal(error?.code, 'license_not_found');
     assert.match(error?.message ?? '', /\(takes effect only if the next check confirms it\)$/);
@@ -134,22 +137,22 @@ describe('a forged confirmation of a deactivation', () => {
       ['device_not_found', { code: 400, body: '{"status":400,"code":"device_not_found","message":"No."}' }],
     ] as const) {
       test(`unsigned, "${title}", is rejected (${cloud})`, async (t) => {
-        const { app, key } = await openServer(t, cloud);
+        const { app, key } = await link.openServer(t, cloud);
         play(app, DEACTIVATE, { kind: 'status', ...forged });
         assert.notEqual((await remove(app)).status, 200);
         assert.equal((await app.catalogue.list(null)).length, 1);
         app.proxy.setPlan({ kind: 'pass' });
         assert.equal((await remove(app)).status, 200);
-        assert.equal((await showAtVendor(key)).activations, 0);
+        assert.equal((await link.showAtVendor(key)).activations, 0);
       });
     }
   }
 
   test('signed and recorded is rejected by a server that has seen nonces', async (t) => {
-    const { app, who } = await openServer(t, 'bound', '--activations', '2');
+    const { app, who } = await link.openServer(t, 'bound', '--activations', '2');
     const other = { ...who, hardware_id: 'another' };
-    await record(ACTIVATE, other);
-    const recorded = await record(DEACTIVATE, other);
+    await link.record(ACTIVATE, other);
+    const recorded = await link.record(DEACTIVATE, other);
     assert.equal(recorded.body, 'license_deactivated');
     play(app, DEACTIVATE, recorded);
     assert.equal((await remove(app)).body.code, 'cloud_unavailable');
@@ -163,19 +166,19 @@ describe('a refusal that repeats the nonce of another request', () => {
     const nonce = headers[NONCE_HEADER.toLowerCase()];
     const named = { nonce, license_id: null, hardware_id: who.hardware_id };
     const body = JSON.stringify({ status: 400, code, message: 'No.', ...named });
-    const LicenseSignature = sign('sha256', Buffer.from(body), signingKey).toString('base64');
+    const LicenseSignature = sign('sha256', Buffer.from(body), link.signingKey).toString('base64');
     return { code: 400, body, headers: { LicenseSignature } };
   };
 
   test('does not end the removal of a license', async (t) => {
-    const { app, who } = await openServer(t, 'bound');
+    const { app, who } = await link.openServer(t, 'bound');
     app.way.url = await openMiddle(t, async ({ headers }) => refuse('license_not_found', headers, who));
     assert.notEqual((await app.post('/api/v4/removeProduct', { product: 'cad' })).status, 200);
     assert.equal((await app.catalogue.list(null)).length, 1);
   });
 
   test('does not make a report pending again', async (t) => {
-    const { app, who } = await openServer(t, 'bound');
+    const { app, who } = await link.openServer(t, 'bound');
     await count(app, 5);
     app.way.url = await openMiddle(t, async ({ headers }) => refuse('license_not_found', headers, who));
     await app.sync();
@@ -187,11 +190,11 @@ describe('a refusal that repeats the nonce of another request', () => {
 describe('the answer to an old report', () => {
   for (const cloud of ['bound', 'older'] as const) {
     test(`does not settle a new one (${cloud})`, async (t) => {
-      const { app, key, who } = await openServer(t, cloud);
+      const { app, key, who } = await link.openServer(t, cloud);
       await count(app, 5);
       assert.equal(await findError(app), null);
       // Without an id, as clouds answer that know none.
-      const old = await record(REPORT, { ...who, consumptions: 0 });
+      const old = await link.record(REPORT, { ...who, consumptions: 0 });
       await count(app, 7);
       play(app, REPORT, old);
       await app.sync();
@@ -199,19 +202,19 @@ describe('the answer to an old report', () => {
       assert.deepEqual([pending, reports_under_way], [0, 1]);
       app.proxy.setPlan({ kind: 'pass' });
       assert.equal(await findError(app), null);
-      assert.equal((await showAtVendor(key)).total_consumptions, 12);
+      assert.equal((await link.showAtVendor(key)).total_consumptions, 12);
       assert.equal((await show(app)).total_consumptions, 12);
     });
   }
 
   test('with its status turned into a refusal does not make a report count twice', async (t) => {
-    const { app, key } = await openServer(t, 'bound', '--feature', 'export,consumptions=unlimited');
+    const { app, key } = await link.openServer(t, 'bound', '--feature', 'export,consumptions=unlimited');
     const count = { product: 'cad', feature: 'export', consumptions: 3 };
     assert.equal((await app.post('/api/v4/add_feature_consumption', count)).status, 200);
     app.way.url = await openMiddle(t, async ({ method = '', url = '', headers }, body) => {
       const { host: _, connection: __, ...rest } = headers as Record<string, string>;
       const sent = method === 'GET' ? {} : { body };
-      const answer = await fetch(`${vendor.url}${url}`, { method, headers: rest, ...sent });
+      const answer = await fetch(`${link.vendor.url}${url}`, { method, headers: rest, ...sent });
       const LicenseSignature = answer.headers.get('LicenseSignature') ?? '';
       const code = url.includes('consumption') ? 400 : answer.status;
       return { code, body: await answer.text(), headers: { LicenseSignature } };
@@ -219,7 +222,7 @@ describe('the answer to an old report', () => {
     await app.sync();
     app.way.url = app.proxy.url;
     for (let round = 0; round < 3; round++) await app.sync();
-    assert.equal((await showAtVendor(key)).features[0]?.total_consumptions, 3);
+    assert.equal((await link.showAtVendor(key)).features[0]?.total_consumptions, 3);
     assert.deepEqual((await app.status()).cloud.reports_uncertain, 0);
   });
 });
@@ -228,15 +231,15 @@ describe('a report whose amount is changed on the way', () => {
   for (const cloud of ['bound', 'older'] as const) {
     for (const amount of [0, 1]) {
       test(`to ${amount} is not settled (${cloud})`, async (t) => {
-        const { app, who, key } = await openServer(t, cloud);
+        const { app, who, key } = await link.openServer(t, cloud);
         await count(app, 5);
         assert.equal(await findError(app), null);
         await count(app, 100);
         app.way.url = await openMiddle(t, async ({ url = '', headers }, body) => {
           const nonce = cloud === 'bound' ? String(headers[NONCE_HEADER.toLowerCase()]) : null;
-          if (!url.startsWith(REPORT)) return record(CHECK, who, nonce);
+          if (!url.startsWith(REPORT)) return link.record(CHECK, who, nonce);
           const sent = JSON.parse(body.toString('utf8')) as { consumptions: number };
-          return record(REPORT, { ...sent, consumptions: Math.min(sent.consumptions, amount) }, nonce);
+          return link.record(REPORT, { ...sent, consumptions: Math.min(sent.consumptions, amount) }, nonce);
         });
         await app.sync();
         app.way.url = app.proxy.url;
@@ -245,7 +248,7 @@ describe('a report whose amount is changed on the way', () => {
         assert.deepEqual([reports_under_way, reports_uncertain], [0, 1]);
         await count(app, 7);
         await app.sync();
-        assert.equal((await showAtVendor(key)).total_consumptions, 12 + amount, 'counting goes on');
+        assert.equal((await link.showAtVendor(key)).total_consumptions, 12 + amount, 'counting goes on');
       });
     }
   }
@@ -254,15 +257,15 @@ describe('a report whose amount is changed on the way', () => {
 describe('the answer to another server', () => {
   for (const cloud of ['bound', 'older'] as const) {
     test(`is rejected by this one (${cloud})`, async (t) => {
-      const { app, who } = await openServer(t, cloud, '--unlimited-activations');
+      const { app, who } = await link.openServer(t, cloud, '--unlimited-activations');
       const others = { ...who, hardware_id: 'another-server' };
-      await record(ACTIVATE, others);
+      await link.record(ACTIVATE, others);
       for (const nonce of [null, 'c'.repeat(32)]) {
-        play(app, CHECK, await record(CHECK, others, nonce));
+        play(app, CHECK, await link.record(CHECK, others, nonce));
         assert.match(String((await findError(app))?.reason), /^not_(bound|understood)$/);
       }
-      const fresh = await openCloudApp(t, { vendor, hardwareId: 'fresh' });
-      play(fresh, ACTIVATE, await record(ACTIVATE, others));
+      const fresh = await openCloudApp(t, { vendor: link.vendor, hardwareId: 'fresh' });
+      play(fresh, ACTIVATE, await link.record(ACTIVATE, others));
       const { license_key: licenseKey } = who;
       const added = await fresh.post('/api/v4/addProduct', { product: 'cad', licenseKey });
       assert.equal(added.body.code, 'cloud_unavailable');
@@ -272,10 +275,10 @@ describe('the answer to another server', () => {
 
 describe('removing the nonce from requests', () => {
   test('makes the server reject a cloud that has used nonces, and lending continues', async (t) => {
-    const { app, key, who } = await openServer(t, 'bound');
+    const { app, key, who } = await link.openServer(t, 'bound');
     assert.equal((await show(app)).cloud_answers_bound, true);
-    const old = await record(CHECK, who);
-    await runVendor(`license disable ${key}`);
+    const old = await link.record(CHECK, who);
+    await link.runVendor(`license disable ${key}`);
     app.proxy.hideHeaders(NONCE_HEADER);
     for (const answer of [null, old]) {
       if (answer !== null) play(app, CHECK, answer);
@@ -288,7 +291,7 @@ describe('removing the nonce from requests', () => {
   });
 
   test('is not suspected if the cloud only has an error', async (t) => {
-    const { app } = await openServer(t, 'bound');
+    const { app } = await link.openServer(t, 'bound');
     const body = '{"status":400,"code":"bad_request","message":"No."}';
     play(app, CHECK, { kind: 'status', code: 400, body });
     const error = await findError(app);
@@ -297,7 +300,7 @@ describe('removing the nonce from requests', () => {
   });
 
   test('is accepted when an administrator says so, and the weaker guarantee is shown', async (t) => {
-    const { app } = await openServer(t, 'bound');
+    const { app } = await link.openServer(t, 'bound');
     app.proxy.hideHeaders(NONCE_HEADER);
     assert.equal((await app.sync({ accept_unbound: true })).licenses[0]?.error, null);
     assert.equal(await findError(app), null);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { after, describe, type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { CERTIFICATE_PROOF_HEADER, proveCertificateRequest } from '@berth/protocol/cloud/certificate-proof';
 import { digestRequest, NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
 import { okpJwkOf, thumbprintOf } from '@berth/protocol/grant/jws';
@@ -8,11 +8,15 @@ import { KEY_STATEMENT_HEADER, writeKeyStatement } from '@berth/protocol/grant/k
 import { findHeader, setHeader } from '../../faults/cloud-mitm/messages.ts';
 import type { Request } from '../../support/chaos/chaos-fault.ts';
 import { forward } from '../../support/chaos/chaos-message.ts';
-import { ACTIVATE, CHECK, openAttackedCloud } from '../../support/cloud/attacked-link.ts';
+import { ACTIVATE, type AttackedCloud, CHECK, openAttackedCloud } from '../../support/cloud/attacked-link.ts';
 import { type CloudApp, openCloudApp } from '../../support/cloud/cloud-app.ts';
+import { startBefore } from '../../support/start-before.ts';
 import { readEvents } from '../../support/test-app.ts';
 
-const { vendor, runVendor, grant, openServer } = await openAttackedCloud({ after });
+let link: AttackedCloud;
+startBefore(async (life) => {
+  link = await openAttackedCloud(life);
+});
 const { signal } = new AbortController();
 
 /** The keys of somebody who would like to pass as a server of the customer. */
@@ -22,7 +26,7 @@ const KID = thumbprintOf(GRANT_KEY);
 
 /** Changes the requests of one operation on their way. */
 function meddle(app: CloudApp, operation: string, change: (request: Request) => Request): void {
-  const answer = (request: Request) => forward(vendor.url, change(request), signal);
+  const answer = (request: Request) => forward(link.vendor.url, change(request), signal);
   app.proxy.setPlan(({ path }) => (path === operation ? { kind: 'meddle', answer } : { kind: 'pass' }));
 }
 
@@ -48,7 +52,7 @@ const swapAndProve = (hardwareId: string) => (request: Request) => {
   const keyStatement = read(KEY_STATEMENT_HEADER);
   const requestDigest = digestRequest(pathname.split('/').at(-1) ?? '', content, keyStatement);
   const asked = { date: read('date'), nonce: read(NONCE_HEADER), requestDigest, hardwareId, keyStatement };
-  const proof = proveCertificateRequest(vendor.keys.sharedKey, asked);
+  const proof = proveCertificateRequest(link.vendor.keys.sharedKey, asked);
   return withHeader(swapped, CERTIFICATE_PROOF_HEADER, proof);
 };
 
@@ -72,7 +76,7 @@ const listErrors = ({ log }: CloudApp) =>
 
 /** Whose keys the vendor has certified for the machine. */
 async function listCertified(hardwareId: string): Promise<ReadonlySet<string>> {
-  const { events } = (await runVendor('event list --limit 1000')) as { events: readonly Issued[] };
+  const { events } = (await link.runVendor('event list --limit 1000')) as { events: readonly Issued[] };
   const issued = events.filter((one) => one.kind === 'certificate_issued' && one.hardware_id === hardwareId);
   return new Set(issued.map(({ kid }) => kid));
 }
@@ -92,8 +96,8 @@ async function readKids({ store, get }: CloudApp) {
 }
 
 async function openNew(t: TestContext, hardwareId: string) {
-  const app = await openCloudApp(t, { vendor, hardwareId });
-  const licenseKey = await grant();
+  const app = await openCloudApp(t, { vendor: link.vendor, hardwareId });
+  const licenseKey = await link.grant();
   return { app, add: () => app.post('/api/v4/addProduct', { product: 'cad', licenseKey }) };
 }
 
@@ -144,7 +148,7 @@ describe('swapping the key of a server on its way to the vendor', () => {
     const { body } = await app.get('/api/admin/identity');
     assert.equal((await readKids(app)).certified, null, 'the vendor knows the machine by the other key');
     assert.match((await findProblems(app)).join(), /certified another key/);
-    await runVendor(`device approve ${hardwareId} ${body.identity_key}`);
+    await link.runVendor(`device approve ${hardwareId} ${body.identity_key}`);
     assert.equal((await app.sync()).licenses[0]?.error, null);
     assert.notEqual((await readKids(app)).certified, null);
     assert.deepEqual(await listKinds(app), ['certificate_wrong', 'certificate_right']);
@@ -154,7 +158,7 @@ describe('swapping the key of a server on its way to the vendor', () => {
 
 describe('withholding the certificate of a server', () => {
   test('is reported once, until there is one again', async (t) => {
-    const { app } = await openServer(t, 'bound');
+    const { app } = await link.openServer(t, 'bound');
     const { certified } = await readKids(app);
     assert.notEqual(certified, null);
     meddle(app, CHECK, removeProof);
@@ -170,7 +174,7 @@ describe('withholding the certificate of a server', () => {
   });
 
   test('is nothing new for a cloud that does not know nonces', async (t) => {
-    const { app } = await openServer(t, 'older');
+    const { app } = await link.openServer(t, 'older');
     assert.equal((await app.sync()).licenses[0]?.error, null);
     assert.deepEqual([await listKinds(app), await findProblems(app)], [[], []]);
   });

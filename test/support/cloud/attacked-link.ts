@@ -8,7 +8,7 @@ import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
 import type { Fault } from '../chaos/chaos-fault.ts';
 import { type CloudApp, openCloudApp } from './cloud-app.ts';
 import { ask, createCommandLine } from './cloud-command-line.ts';
-import { startCloudProcess } from './cloud-process.ts';
+import { startCloudHere } from './cloud-process.ts';
 import { signedHeaders } from './test-cloud.ts';
 
 export const CHECK = '/api/v4/check_license';
@@ -37,8 +37,7 @@ interface VendorView {
 
 /** A real cloud, its vendor, and an attacker between the cloud and its servers. */
 export async function openAttackedCloud(t: { after(work: () => unknown): void }) {
-  const vendor = await startCloudProcess(t);
-  // In this process, because starting another takes longer than most tests.
+  const vendor = await startCloudHere(t);
   const commandLine = createCommandLine(t as TestContext, vendor.data);
   const runVendor = (words: string) => ask(commandLine, words);
   await runVendor('product create cad');
@@ -84,6 +83,8 @@ export async function openAttackedCloud(t: { after(work: () => unknown): void })
     openServer,
   };
 }
+
+export type AttackedCloud = Awaited<ReturnType<typeof openAttackedCloud>>;
 
 /** Replays a response to one operation instead of the cloud's. */
 export function play(app: CloudApp, operation: string, answer: Recorded | Fault): void {

@@ -6,7 +6,7 @@ import type { Cloud } from '../../../packages/server/src/cloud/cloud.ts';
 import { createHttpCloud } from '../../../packages/server/src/cloud/http-cloud.ts';
 import { type ChaosProxy, type ChaosProxyOptions, openChaosProxy } from '../chaos/chaos-proxy.ts';
 import { openTestApp, openTestLink } from '../test-app.ts';
-import { type CloudProcess, startCloudProcess } from './cloud-process.ts';
+import { type RunningCloud, startCloudHere } from './cloud-process.ts';
 
 interface TestContext {
   after(work: () => unknown): void;
@@ -14,7 +14,7 @@ interface TestContext {
 
 export interface CloudAppOptions {
   /** An existing cloud, shared by several servers. */
-  readonly vendor?: CloudProcess;
+  readonly vendor?: RunningCloud;
   /** A server between the proxy and the cloud. */
   readonly target?: string;
   readonly hardwareId?: string;
@@ -39,7 +39,7 @@ const TIMEOUT_MS = 10_000;
 
 /** The server's HTTP API with a real cloud behind a chaos proxy. */
 export async function openCloudApp(t: TestContext, options: CloudAppOptions = {}) {
-  const vendor = options.vendor ?? (await startCloudProcess(t));
+  const vendor = options.vendor ?? (await startCloudHere(t));
   const { target = vendor.url, tls } = options;
   const proxy = await openChaosProxy({ target, ...(tls && { tls }) });
   t.after(() => proxy.close());

@@ -4,6 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { runCli } from '@berth/cloud/cli/cli';
+import { startCloud } from '@berth/cloud/cli/serve';
+import { systemClock } from '@berth/cloud/clock';
+import { openDataFolder } from '@berth/cloud/store/data-folder';
 import { BERTH } from '../program.ts';
 import { temporaryFolder } from '../server-process.ts';
 import { createTestTerminal } from './cloud-command-line.ts';
@@ -11,8 +14,8 @@ import { writeSigningKey } from './test-cloud.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** A real licensing cloud in a separate process, and the vendor's command line. */
-export interface CloudProcess {
+/** A real licensing cloud, and the vendor's command line. */
+export interface RunningCloud {
   readonly url: string;
   readonly data: string;
   /** The file with the public key for its responses. */
@@ -28,10 +31,14 @@ export interface CloudProcess {
   grant(product: string, ...flags: readonly string[]): Promise<string>;
   showLicense(key: string): Promise<VendorView>;
   stop(): Promise<void>;
-  /** Kills it (SIGKILL). */
-  kill(): Promise<void>;
   /** Restarts it with the same address and data. */
   restart(): Promise<void>;
+}
+
+/** The cloud in a separate process. */
+export interface CloudProcess extends RunningCloud {
+  /** Kills it (SIGKILL). */
+  kill(): Promise<void>;
 }
 
 /** A license as the vendor sees it. */
@@ -43,13 +50,16 @@ interface VendorView {
   readonly devices: readonly Facts[];
 }
 
-interface CloudOptions {
+interface VendorOptions {
   /** An existing data folder; by default a new one. */
   readonly data?: string;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
   /** Whether the vendor has already created a key pair; true by default. */
   readonly withKeys?: boolean;
+}
+
+interface CloudOptions extends VendorOptions {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface TestContext {
@@ -58,19 +68,40 @@ interface TestContext {
 
 /** Starts a cloud with a key pair on a free port. It ends with the test. */
 export async function startCloudProcess(t: TestContext, options: CloudOptions = {}): Promise<CloudProcess> {
+  const { args = [], env = {} } = options;
+  const { cloud, end } = await open(t, options, (port, data) =>
+    serveApart(['--port', port, '--data', data, ...args], env),
+  );
+  return { ...cloud, kill: () => end('SIGKILL') };
+}
+
+/** The same in this process, which is faster; it cannot be killed. */
+export async function startCloudHere(t: TestContext, options: VendorOptions = {}): Promise<RunningCloud> {
+  return (await open(t, options, serveHere)).cloud;
+}
+
+/** A cloud that serves. */
+interface Serving {
+  readonly url: string;
+  /** May be called more than once. */
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+type Serve = (port: string, data: string) => Promise<Serving>;
+
+async function open(t: TestContext, options: VendorOptions, serve: Serve) {
   const data = options.data ?? temporaryFolder(t);
   if (options.data === undefined) writeSigningKey(data);
   const run = (...words: readonly string[]) => runVendor(data, words);
   const keys = options.withKeys === false ? NO_KEYS : await createKeys(data);
   const publicKeyFile = join(data, 'public.pem');
   writeFileSync(publicKeyFile, (await runText(data, ['public-key'])).trim());
-  const args = ['--data', data, ...(options.args ?? [])];
-  let child = serve(['--port', '0', ...args], options);
-  const stop = () => end(child, 'SIGTERM');
-  t.after(stop);
-  const url = await readUrl(child);
+  let serving = await serve('0', data);
+  const { url } = serving;
+  const end = (signal: NodeJS.Signals) => serving.end(signal);
+  t.after(() => end('SIGTERM'));
   const products = new Set<string>();
-  return {
+  const cloud: RunningCloud = {
     url,
     data,
     publicKeyFile,
@@ -84,13 +115,38 @@ export async function startCloudProcess(t: TestContext, options: CloudOptions = 
       return ((await run('license', 'create', '--product', product, ...flags)) as VendorKey).license_key;
     },
     showLicense: (key) => run('license', 'show', key),
-    stop,
-    kill: () => end(child, 'SIGKILL'),
+    stop: () => end('SIGTERM'),
     async restart() {
-      child = serve(['--port', new URL(url).port, ...args], options);
-      await readUrl(child);
+      serving = await serve(new URL(url).port, data);
     },
   };
+  return { cloud, end };
+}
+
+async function serveHere(port: string, data: string): Promise<Serving> {
+  const folder = openDataFolder(data);
+  const listening = await startCloud({
+    folder,
+    flags: { port },
+    clock: systemClock,
+    terminal: createTestTerminal(),
+    defaultPort: 0,
+    warnings: [],
+  });
+  let ending: Promise<void> | undefined;
+  const end = () => {
+    ending ??= listening.stop().then(() => folder.close());
+    return ending;
+  };
+  return { url: listening.url, end };
+}
+
+async function serveApart(args: readonly string[], env: CloudOptions['env']): Promise<Serving> {
+  const child = spawn(BERTH.file, [...BERTH.args, 'cloud', 'serve', ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return { url: await readUrl(child), end: (signal) => end(child, signal) };
 }
 
 const NO_KEYS = { apiKey: '', sharedKey: '' };
@@ -98,13 +154,6 @@ const NO_KEYS = { apiKey: '', sharedKey: '' };
 async function createKeys(data: string): Promise<CloudProcess['keys']> {
   const made = (await runVendor(data, ['key', 'create'])) as Readonly<Record<string, string>>;
   return { apiKey: made.api_key as string, sharedKey: made.shared_key as string };
-}
-
-function serve(args: readonly string[], { env }: CloudOptions): ChildProcess {
-  return spawn(BERTH.file, [...BERTH.args, 'cloud', 'serve', ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
 }
 
 interface VendorKey {
