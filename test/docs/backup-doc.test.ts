@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
 import { startServerHere } from '../support/server-here.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import { readConsoleSteps, toAnyFolder, toPattern } from './console-blocks.ts';
+import { runStep } from './run-step.ts';
 
-const run = promisify(execFile);
 const PAGE = readFileSync(new URL('../../docs/backup.md', import.meta.url), 'utf8');
 
 test('what docs/backup.md shows, from the first slot to a new machine, works as it says', async (t) => {
@@ -35,8 +33,8 @@ test('what docs/backup.md shows, from the first slot to a new machine, works as 
     const service = services[command];
     if (service !== undefined) await service();
     else {
-      const { stdout } = await run('bash', ['-c', toAnyFolder(toHere(command))]);
-      assert.match(stdout.trimEnd(), toPattern(toHere(expected)), command);
+      const printed = await runStep(toAnyFolder(toHere(command)), { env: process.env });
+      assert.match(printed.trimEnd(), toPattern(toHere(expected)), command);
     }
   }
 });

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
 import { ensureTool } from '../support/install-tools.ts';
-import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { startServerHere } from '../support/server-here.ts';
+import { temporaryFolder } from '../support/server-process.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { readConsoleSteps, toAnyFolder, toPattern } from './console-blocks.ts';
+import { runStep } from './run-step.ts';
 
-const run = promisify(execFile);
 const PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
 const getPostgres = sharedPostgres();
 
@@ -18,8 +17,8 @@ const getPostgres = sharedPostgres();
 const SECOND = 'http://127.0.0.1:8082';
 
 async function startOn(t: TestContext, url: string, data: string, args: readonly string[] = []) {
-  const server = await startServerProcess({ data, args, env: { BERTH_DATABASE_URL: url } });
-  t.after(() => server.stop());
+  const server = await startServerHere({ data, args, env: { BERTH_DATABASE_URL: url } });
+  t.after(server.stop);
   return server.url;
 }
 
@@ -39,10 +38,8 @@ describe('docs/postgresql.md', () => {
         .replaceAll(' ./', ` ${folder}/`)
         .replaceAll('http://127.0.0.1:8081', first)
         .replaceAll(SECOND, second ?? SECOND);
-      const { stdout } = await run('bash', ['-c', local], {
-        env: { ...process.env, BERTH_DATABASE_URL: url },
-      });
-      assert.match(stdout.trimEnd().replaceAll(`${folder}/`, './'), toPattern(expected), command);
+      const printed = await runStep(local, { env: { ...process.env, BERTH_DATABASE_URL: url } });
+      assert.match(printed.trimEnd().replaceAll(`${folder}/`, './'), toPattern(expected), command);
     }
   });
 

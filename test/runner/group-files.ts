@@ -29,18 +29,12 @@ const GROUPED = [
 /** Test files that change their process, share passwords with another one, or would delay a group. */
 const ALONE = [
   'access.test.ts',
-  'backup-doc.test.ts',
   'executable.test.ts',
   'install-doc.test.ts',
-  'integrating-doc.test.ts',
   'licenses-doc.test.ts',
   'notify.test.ts',
-  'operating-doc.test.ts',
   'postgres-store.test.ts',
-  'postgresql-doc.test.ts',
-  'readme.test.ts',
   'threaded-store.test.ts',
-  'vendors-doc.test.ts',
   'without-lane.test.ts',
 ];
 
