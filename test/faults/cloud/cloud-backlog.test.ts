@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Fault } from '../../support/chaos/chaos-fault.ts';
 import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
-import { shareByTests } from '../../support/shared-by-tests.ts';
+import { startBefore } from '../../support/start-before.ts';
 import {
   countUntold,
   listMeters,
@@ -21,7 +21,7 @@ const REPORT = '/api/v4/add_consumption';
 const PASS: Fault = { kind: 'pass' };
 
 let vendor: Vendor;
-shareByTests(async (life) => {
+startBefore(async (life) => {
   vendor = await openVendor(life);
 });
 

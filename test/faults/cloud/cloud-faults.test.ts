@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Fault } from '../../support/chaos/chaos-fault.ts';
 import { type ChaosProxy, openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
-import { shareByTests } from '../../support/shared-by-tests.ts';
+import { startBefore } from '../../support/start-before.ts';
 import { readTraces } from '../../support/test-app.ts';
 import { type FaultCase, listFaults } from './cloud-fault-table.ts';
 import {
@@ -24,7 +24,7 @@ import {
 let vendor: Vendor;
 let trap: ChaosProxy;
 
-shareByTests(async (life) => {
+startBefore(async (life) => {
   vendor = await openVendor(life);
   trap = await openChaosProxy({ target: vendor.cloud.url });
   life.after(() => trap.close());

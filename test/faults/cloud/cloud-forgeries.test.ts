@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { signBytes } from '@berth/protocol/cloud/vendor-signature';
 import type { MadeUpStatus } from '../../support/chaos/chaos-fault.ts';
-import { shareByTests } from '../../support/shared-by-tests.ts';
+import { startBefore } from '../../support/start-before.ts';
 import {
   type GenuineAnswer,
   listMeters,
@@ -20,7 +20,7 @@ import {
 
 let vendor: Vendor;
 let genuine: KeyObject;
-shareByTests(async (life) => {
+startBefore(async (life) => {
   vendor = await openVendor(life);
   genuine = createPrivateKey(readFileSync(join(vendor.cloud.data, 'signing-key.pem'), 'utf8'));
 });

@@ -6,11 +6,11 @@ import type { SeenRequest } from '../../support/chaos/chaos-journal.ts';
 import type { CloudFacts } from '../../support/cloud/cloud-app.ts';
 import { type CloudProcess, startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { shareByTests } from '../../support/shared-by-tests.ts';
+import { startBefore } from '../../support/start-before.ts';
 import { Site } from './cloud-site.ts';
 
 let cloud: CloudProcess;
-shareByTests(async (life) => {
+startBefore(async (life) => {
   cloud = await startCloudProcess(life);
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type CloudProcess, startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { makeUpSeed } from '../../support/random.ts';
-import { shareByTests } from '../../support/shared-by-tests.ts';
+import { startBefore } from '../../support/start-before.ts';
 import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
 
 /**
@@ -13,7 +13,7 @@ const REPORTS = Number(process.env.BERTH_REPORTS ?? 30);
 const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
 
 let vendor: CloudProcess;
-shareByTests(async (life) => {
+startBefore(async (life) => {
   vendor = await startCloudProcess(life);
 });
 

@@ -11,7 +11,7 @@ import { type Certificate, makeCertificate } from '../../support/certificate.ts'
 import type { SeenRequest } from '../../support/chaos/chaos-journal.ts';
 import { type ChaosProxy, openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../../support/server-process.ts';
-import { shareByTests } from '../../support/shared-by-tests.ts';
+import { startBefore } from '../../support/start-before.ts';
 import {
   listMeters,
   openMachine,
@@ -24,7 +24,7 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 let vendor: Vendor;
-shareByTests(async (life) => {
+startBefore(async (life) => {
   vendor = await openVendor(life);
 });
 
