@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { before, describe, type TestContext, test } from 'node:test';
 import { createTestCloud, START } from '../../../../test/support/cloud/test-cloud.ts';
 import { changeLicense } from '../../src/store/licenses.ts';
 import { hashPassword } from '../../src/store/passwords.ts';
 
 const PASSWORD = 'correct horse';
-const passwordHash = await hashPassword(PASSWORD);
 const ANN = { product: 'crm', username: 'ann@example.com', hardware_id: 'machine-1' };
+
+let passwordHash: string;
+before(async () => {
+  passwordHash = await hashPassword(PASSWORD);
+});
 
 function createUserCloud(t: TestContext) {
   const cloud = createTestCloud(t);

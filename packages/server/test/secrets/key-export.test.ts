@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import * as real from '../../src/secrets/key-export.ts';
 import { makeMasterKey } from '../../src/secrets/master-key.ts';
 import { SealError } from '../../src/secrets/seal.ts';
@@ -13,7 +13,10 @@ const stretchQuickly = async (passphrase: string, salt: Buffer) =>
 const sealExport = (secret: typeof content, passphrase: string) =>
   real.sealExport(secret, passphrase, stretchQuickly);
 const openExport = (text: string, passphrase: string) => real.openExport(text, passphrase, stretchQuickly);
-const sealed = await sealExport(content, PASSPHRASE);
+let sealed: real.KeyExport;
+before(async () => {
+  sealed = await sealExport(content, PASSPHRASE);
+});
 
 function says(pattern: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof SealError && pattern.test(error.message);
@@ -63,23 +66,23 @@ describe('an export', () => {
     }
   });
 
-  const last = Buffer.from(sealed.sealed, 'base64').length - 1;
-  const DAMAGED: Readonly<Record<string, string>> = {
-    'cut short': JSON.stringify(sealed).slice(0, -10),
-    'of another version': change({ version: 2 }),
-    'with a cost of its own': change({ kdf: { ...(sealed as real.KeyExport).kdf, n: 2 ** 30 } }),
-    'without a salt': change({ salt: undefined }),
-    'with another salt': change({ salt: flip(sealed.salt, 0) }),
-    'with another nonce': change({ nonce: flip(sealed.nonce, 0) }),
-    'with a number for a nonce': change({ nonce: 7 }),
-    'with another tag': change({ sealed: flip(sealed.sealed, 0) }),
-    'with another ciphertext': change({ sealed: flip(sealed.sealed, last) }),
-    'with a sealed text that is no base64': change({ sealed: `${sealed.sealed}!` }),
-    'with an empty sealed text': change({ sealed: '' }),
+  const DAMAGED: Readonly<Record<string, () => string>> = {
+    'cut short': () => JSON.stringify(sealed).slice(0, -10),
+    'of another version': () => change({ version: 2 }),
+    'with a cost of its own': () => change({ kdf: { ...sealed.kdf, n: 2 ** 30 } }),
+    'without a salt': () => change({ salt: undefined }),
+    'with another salt': () => change({ salt: flip(sealed.salt, 0) }),
+    'with another nonce': () => change({ nonce: flip(sealed.nonce, 0) }),
+    'with a number for a nonce': () => change({ nonce: 7 }),
+    'with another tag': () => change({ sealed: flip(sealed.sealed, 0) }),
+    'with another ciphertext': () =>
+      change({ sealed: flip(sealed.sealed, Buffer.from(sealed.sealed, 'base64').length - 1) }),
+    'with a sealed text that is no base64': () => change({ sealed: `${sealed.sealed}!` }),
+    'with an empty sealed text': () => change({ sealed: '' }),
   };
-  for (const [title, text] of Object.entries(DAMAGED)) {
+  for (const [title, make] of Object.entries(DAMAGED)) {
     test(`that is ${title} is called damaged`, async () => {
-      await assert.rejects(openExport(text, PASSPHRASE), isDamaged);
+      await assert.rejects(openExport(make(), PASSPHRASE), isDamaged);
     });
   }
 
@@ -91,16 +94,18 @@ describe('an export', () => {
   });
 
   const BANNER = '\n> berth@0.1.0 berth\n> node packages/server/src/main.ts key export\n\n';
-  const NOISY: Readonly<Record<string, string>> = {
-    "npm's lines before it": `${BANNER}${JSON.stringify(sealed)}\n`,
-    "npm's lines before it and others after it": `${BANNER}${JSON.stringify(sealed)}\nnpm notice done\n\n`,
-    'lines around several lines': `${BANNER}${JSON.stringify(sealed, null, 2)}\nnpm notice done\n`,
-    'line ends of Windows': `${BANNER}${JSON.stringify(sealed, null, 2)}\n`.replaceAll('\n', '\r\n'),
-    'the mark of a byte order': `\uFEFF${JSON.stringify(sealed)}`,
-    'a line with braces before it': `{"level": "info"}\n${JSON.stringify(sealed)}\n`,
+  const NOISY: Readonly<Record<string, () => string>> = {
+    "npm's lines before it": () => `${BANNER}${JSON.stringify(sealed)}\n`,
+    "npm's lines before it and others after it": () =>
+      `${BANNER}${JSON.stringify(sealed)}\nnpm notice done\n\n`,
+    'lines around several lines': () => `${BANNER}${JSON.stringify(sealed, null, 2)}\nnpm notice done\n`,
+    'line ends of Windows': () => `${BANNER}${JSON.stringify(sealed, null, 2)}\n`.replaceAll('\n', '\r\n'),
+    'the mark of a byte order': () => `\uFEFF${JSON.stringify(sealed)}`,
+    'a line with braces before it': () => `{"level": "info"}\n${JSON.stringify(sealed)}\n`,
   };
-  for (const [title, text] of Object.entries(NOISY)) {
+  for (const [title, make] of Object.entries(NOISY)) {
     test(`is found among ${title}`, async () => {
+      const text = make();
       assert.deepEqual(await openExport(text, PASSPHRASE), content);
       await assert.rejects(openExport(text, 'another one'), isWrong);
     });
