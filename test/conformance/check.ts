@@ -30,15 +30,26 @@ export interface Check {
   readonly needs?: Need;
   /** A server may leave it to administrators: then it is skipped. */
   readonly isAdministrative?: true;
+  /** No client is known to need it: a server that answers 404 is skipped. */
+  readonly isOptional?: true;
   /** Of several requests, the answer to the last one is judged. */
   readonly send: (subject: Subject) => readonly Sent[];
   readonly expect: readonly Expectation[];
 }
 
 /** Returns what is wrong, or `null`. `before`: the answers to the requests before it. */
-type Expectation = (received: Received, subject: Subject, before: readonly Received[]) => string | null;
+export type Expectation = (
+  received: Received,
+  subject: Subject,
+  before: readonly Received[],
+) => string | null;
 
 export const API = '/api/v4';
+
+/** For what would be felt by others, or stays behind. */
+export function needsAlone(why: string): Need {
+  return (_, { isAlone }) => (isAlone ? null : `needs --alone: ${why}`);
+}
 
 export function post(path: string, body: object | string, headers: Sent['headers'] = {}): Sent {
   return { method: 'POST', path: `${API}/${path}`, body, headers };

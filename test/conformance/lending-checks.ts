@@ -7,6 +7,7 @@ import {
   keepsCount,
   lacks,
   type Need,
+  needsAlone,
   post,
   refuses,
   type Subject,
@@ -14,7 +15,13 @@ import {
   status,
 } from './check.ts';
 import type { Received } from './exchange.ts';
-import { BORROW_FIELDS, findWrongField, PRODUCT_FIELDS, REGISTER_FIELDS } from './wire-fields.ts';
+import {
+  BORROW_FIELDS,
+  findWrongField,
+  LICENSE_FIELDS,
+  PRODUCT_FIELDS,
+  REGISTER_FIELDS,
+} from './wire-fields.ts';
 
 const whoOf = ({ aim, user }: Subject) => ({ ...aim, user });
 
@@ -22,7 +29,7 @@ const register = (subject: Subject, more: object = {}) => post('register', { ...
 
 const canBorrow: Need = ({ maxBorrowHours }) =>
   maxBorrowHours > 0 ? null : 'the license does not allow borrowing';
-const isAlone: Need = (_, options) => (options.isAlone ? null : 'needs --alone: it ends the slots of others');
+const isAlone = needsAlone('it takes all slots');
 const isOpen: Need = (_, { hasToken }) => (hasToken ? 'clients authenticate here' : null);
 
 const HOUR_MS = 3_600_000;
@@ -58,6 +65,25 @@ function namesLicense({ body }: Received): string | null {
   return missing === undefined ? null : `"product_details" lacks "${missing}"`;
 }
 
+function listsLicenses({ text }: Received, { product, licenseId }: Subject): string | null {
+  const list = readList(text);
+  if (list === null) return 'the body is no JSON list';
+  const isThere = list.some(({ license_id: id }) => id === licenseId);
+  const foreign = list.find((one) => one.product !== product || 'hardware_id' in one);
+  if (foreign !== undefined) return 'a license is of another product, or has a hardware id';
+  const wrong = list.map((one) => findWrongField(one, LICENSE_FIELDS)).find((said) => said !== null);
+  return wrong ?? (isThere ? null : `the license ${licenseId} is not in it`);
+}
+
+function readList(text: string): readonly Received['body'][] | null {
+  try {
+    const value = JSON.parse(text);
+    return Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** How clients write dates, all of them in UTC. */
 const DATE_FORMS: Readonly<Record<string, (text: string) => string>> = {
   'as RFC 3339': (text) => text,
@@ -66,8 +92,10 @@ const DATE_FORMS: Readonly<Record<string, (text: string) => string>> = {
   'with a blank, to the minute': (text) => text.replace('T', ' ').slice(0, 16),
 };
 
-const STALE_HEADERS = {
+/** Where clients need no credentials, whatever they send instead is ignored. */
+const STALE_CREDENTIALS = {
   'a client without a token': 'Bearer undefined',
+  'a client with an empty token': '',
   'a client that signs': 'algorithm="hmac-sha256",headers="date",signature="eA==",apikey="x"',
 };
 
@@ -119,7 +147,15 @@ export const LENDING_CHECKS: readonly Check[] = [
     send: (subject) => [register(subject, { license_id: subject.licenseId })],
     expect: [answersObject, hasValue('license_id', ({ licenseId }) => licenseId)],
   },
-  ...Object.entries(STALE_HEADERS).map(
+  {
+    call: 'POST /register',
+    what: 'takes a content type with a charset',
+    send: (subject) => [
+      post('register', whoOf(subject), { 'Content-Type': 'application/json; charset=utf-8' }),
+    ],
+    expect: [answersObject],
+  },
+  ...Object.entries(STALE_CREDENTIALS).map(
     ([who, value]): Check => ({
       call: 'POST /register',
       what: `takes ${who}`,
@@ -156,14 +192,6 @@ export const LENDING_CHECKS: readonly Check[] = [
     expect: [refuses(400, 'floating_not_available')],
   },
   {
-    call: 'POST /unregister/all',
-    isAdministrative: true,
-    what: 'frees every slot',
-    needs: isAlone,
-    send: (subject) => [register(subject), post('unregister/all', {}), post('unregister', whoOf(subject))],
-    expect: [refuses(400, 'device_not_found')],
-  },
-  {
     call: 'POST /floating/register',
     what: 'is register by another name',
     send: (subject) => [
@@ -188,7 +216,19 @@ export const LENDING_CHECKS: readonly Check[] = [
     call: 'GET /license',
     what: 'answers the license of a product',
     send: ({ product }) => [get(`/api/v4/license?product=${encodeURIComponent(product)}`)],
-    expect: [answersObject, hasValue('product', ({ product }) => product), lacks('hardware_id')],
+    expect: [
+      answersObject,
+      hasFields(LICENSE_FIELDS),
+      hasValue('product', ({ product }) => product),
+      lacks('hardware_id'),
+    ],
+  },
+  {
+    call: 'GET /licenses',
+    isOptional: true,
+    what: 'lists the licenses of a product',
+    send: ({ product }) => [get(`/api/v4/licenses?product=${encodeURIComponent(product)}`)],
+    expect: [status(200), listsLicenses],
   },
   ...borrowChecks(),
 ];

@@ -1,3 +1,4 @@
+import { createECDH, createPublicKey, verify } from 'node:crypto';
 import {
   answersObject,
   type Check,
@@ -7,6 +8,7 @@ import {
   keepsCount,
   lacks,
   type Need,
+  needsAlone,
   post,
   refuses,
   type Subject,
@@ -15,6 +17,10 @@ import {
 } from './check.ts';
 import type { Received } from './exchange.ts';
 import { CONSUMPTION_FIELDS, FEATURE_FIELDS } from './wire-fields.ts';
+
+/** Made up: what a vendor's portal would give, and the key that the server is to use. */
+const INITIALIZATION_CODE = 'nmSYO3EaxHPkGZ4J3xKmVd2pW0a1tVE6uGfbmxD8EHc=';
+const LICENSE_KEY = 'AAAA-BBBB-CCCC-DDDD';
 
 const isConsumption: Need = ({ isConsumption: is }) => (is ? null : 'the license counts no consumption');
 const hasCounted: Need = ({ countedFeature }) =>
@@ -25,6 +31,25 @@ const hasAccount: Need = ({ basic }) => (basic === null ? 'needs --user and --pa
 
 const isNoPong = ({ isObject, body }: Received) =>
   isObject && body.message !== 'pong' ? null : 'the body must be a JSON object, and no "pong"';
+
+/** The portal checks the same before it answers with a confirmation code. */
+function isActivationCode({ body }: Received): string | null {
+  const { activation_code: code, hardware_id: id } = body;
+  if (typeof code !== 'string') return '"activation_code" is no text';
+  if (typeof id !== 'string' || id === '') return '"hardware_id" is no text';
+  const facts = Buffer.from(`${id}${LICENSE_KEY}`);
+  const isRight = verify('sha1', facts, initializationKey(), Buffer.from(code, 'base64'));
+  return isRight ? null : '"activation_code" was not made for this hardware id and license key';
+}
+
+function initializationKey() {
+  const pair = createECDH('prime256v1');
+  pair.setPrivateKey(INITIALIZATION_CODE, 'base64');
+  const point = pair.getPublicKey();
+  const [x, y] = [point.toString('base64url', 1, 33), point.toString('base64url', 33)];
+  const key = createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', x, y } });
+  return { key, dsaEncoding: 'ieee-p1363' } as const;
+}
 
 const basicOf = (text: string) => ({ Authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 
@@ -64,6 +89,13 @@ const SERVER_CHECKS: readonly Check[] = [
       hasValue('message', () => 'Login successful'),
       ({ body }) => (typeof body.token === 'string' && body.token !== '' ? null : '"token" is no token'),
     ],
+  },
+  {
+    call: 'GET /setPassword',
+    isAdministrative: true,
+    what: 'refuses who sends no password',
+    send: () => [get('/api/v4/setPassword')],
+    expect: [refuses(400, 'missing_parameters')],
   },
 ];
 
@@ -160,7 +192,7 @@ const FEATURE_CHECKS: readonly Check[] = [
   },
 ];
 
-/** Nothing is added or changed by these. */
+/** No license is added or changed by these. */
 const OFFLINE_CHECKS: readonly Check[] = [
   {
     call: 'POST /license/generate',
@@ -170,13 +202,28 @@ const OFFLINE_CHECKS: readonly Check[] = [
     expect: [status(200), lacks('code')],
   },
   {
+    call: 'POST /airgap/generate',
+    isAdministrative: true,
+    what: 'signs an activation code',
+    needs: needsAlone('it opens a request'),
+    send: () => [post('airgap/generate', { license_key: LICENSE_KEY, signing_key: INITIALIZATION_CODE })],
+    expect: [answersObject, isActivationCode],
+  },
+  {
+    call: 'POST /airgap/generate',
+    isAdministrative: true,
+    what: 'refuses what is no initialization code',
+    send: () => [post('airgap/generate', { license_key: LICENSE_KEY, signing_key: 'eA==' })],
+    expect: [refuses(400)],
+  },
+  {
     call: 'POST /airgap/license',
     isAdministrative: true,
     what: 'refuses made-up codes with 4xx, in JSON',
     send: () => [
       post('airgap/license', {
         license_policy: 'eA==',
-        license_key: 'AAAA-BBBB-CCCC-DDDD',
+        license_key: LICENSE_KEY,
         policy_id: '1',
         confirmation_code: 'eA==',
       }),

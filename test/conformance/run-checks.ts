@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { API, type Check, get, post, type Subject } from './check.ts';
+import { END_ALL_CHECKS } from './end-all-checks.ts';
 import { exchange, type Received, type Sent, showReceived, showSent } from './exchange.ts';
 import { LENDING_CHECKS } from './lending-checks.ts';
 import { OTHER_CHECKS } from './other-checks.ts';
@@ -35,7 +36,7 @@ export async function runChecks(options: Options): Promise<readonly Result[]> {
   const send = (sent: Sent) => exchange(options.url, withToken(sent, options.token));
   const subject = await findSubject(send, options);
   const results: Result[] = [];
-  for (const [index, check] of [...OTHER_CHECKS, ...LENDING_CHECKS].entries()) {
+  for (const [index, check] of [...OTHER_CHECKS, ...LENDING_CHECKS, ...END_ALL_CHECKS].entries()) {
     const user = `${subject.user}-${index}`;
     results.push(await make(check, { ...subject, user }, options, send));
   }
@@ -50,7 +51,7 @@ function withToken(sent: Sent, token: string | null): Sent {
 }
 
 async function make(check: Check, subject: Subject, options: Options, send: Send): Promise<Result> {
-  const { call, what, needs, expect, isAdministrative = false } = check;
+  const { call, what, needs, expect } = check;
   const result = { call, what, wrong: null, skipped: null, sent: '', received: '' };
   const skipped = needs?.(subject, { isAlone: options.isAlone, hasToken: options.token !== null }) ?? null;
   if (skipped !== null) return { ...result, skipped };
@@ -58,13 +59,20 @@ async function make(check: Check, subject: Subject, options: Options, send: Send
   const answers: Received[] = [];
   for (const request of requests) answers.push(await send(request));
   await tidyUp(requests, subject, send);
-  if (isAdministrative && answers.some(({ status }) => status === 401 || status === 403))
-    return { ...result, skipped: 'needs the token of an administrator' };
+  const left = findReasonToSkip(check, answers);
+  if (left !== null) return { ...result, skipped: left };
   const [last, ...before] = answers.toReversed() as [Received, ...Received[]];
   const inOrder = before.toReversed();
   const wrong = expect.map((judge) => judge(last, subject, inOrder)).find((said) => said !== null) ?? null;
   const sent = showSent(requests.at(-1) as Sent);
   return { ...result, wrong, sent, received: showReceived(last) };
+}
+
+/** What the answers say about what a server may decline or lack. */
+function findReasonToSkip({ isAdministrative, isOptional }: Check, answers: readonly Received[]) {
+  const isAny = (...wanted: number[]) => answers.some(({ status }) => wanted.includes(status));
+  if (isAdministrative && isAny(401, 403)) return 'needs the token of an administrator';
+  return isOptional && isAny(404) ? 'the server does not have it, and need not' : null;
 }
 
 /** Returns all slots that the check may have taken. */

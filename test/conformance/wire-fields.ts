@@ -30,7 +30,7 @@ const LIMITS: Fields = {
 };
 
 /** Of a license, in every answer that has one. */
-const LICENSE_FIELDS: Fields = {
+export const LICENSE_FIELDS: Fields = {
   id: isCount,
   license_id: isCount,
   product: isText,
