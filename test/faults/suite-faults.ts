@@ -10,7 +10,7 @@ const WHOLE_SHARE = 100;
 export const SUITE_FAULTS: readonly Fault[] = [
   fromSuite({
     name: 'model',
-    promise: 'SQLite, PostgreSQL and a naive model answer random histories of lending alike.',
+    promise: 'SQLite, PostgreSQL and a naive model give the same answers to random histories of lending.',
     unit: 'histories',
     sizes: { small: 4, full: 5000 },
     file: 'test/model/lending-model.test.ts',
@@ -19,7 +19,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   fromSuite({
     name: 'rule-trial',
-    promise: 'What "rules try" says of the past is what the server would have answered, request by request.',
+    promise: '"rules try" says what the server would have answered under other rules, request by request.',
     unit: 'days of history',
     sizes: { small: 1, full: 30 },
     file: 'test/model/rule-trial.test.ts',
@@ -27,7 +27,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   fromSuite({
     name: 'fuzz',
-    promise: 'Every request is answered in good form and in time, and a refused one changes nothing.',
+    promise: 'Every request gets a well-formed answer in time, and a refused request changes nothing.',
     unit: 'requests',
     sizes: { small: 1000, full: 200_000 },
     file: 'test/fuzz/fuzz.test.ts',
@@ -35,7 +35,8 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   {
     name: 'lane',
-    promise: 'The fast lane reads what Node reads, answers alike, and leaves everything else to Node.',
+    promise:
+      'The fast lane reads requests as Node does, gives the same answers, and leaves the rest to Node.',
     unit: 'streams of bytes',
     sizes: { small: 700, full: 1_000_000 },
     async run({ count, seed, life, say }) {
@@ -49,7 +50,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   client,
   fromSuite({
     name: 'consumption',
-    promise: 'Many who count up to a limit at once reach it exactly.',
+    promise: 'When many clients count towards a limit at once, the total reaches it exactly.',
     unit: 'counts',
     sizes: { small: 150, full: 5000 },
     file: 'test/e2e/consumption-contention.test.ts',
@@ -57,7 +58,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   fromSuite({
     name: 'cloud-reports',
-    promise: 'What a server reports to its cloud over a bad line is counted there once.',
+    promise: 'Consumption that a server reports to its cloud over a bad connection counts there once.',
     unit: 'reports',
     sizes: { small: 30, full: 1000 },
     file: 'test/faults/cloud/cloud-reports.test.ts',
@@ -66,23 +67,22 @@ export const SUITE_FAULTS: readonly Fault[] = [
   ...[
     {
       name: 'cloud-faults',
-      promise:
-        'Whatever happens to a call to the cloud, it is repeated or told, and nothing is stored by halves.',
+      promise: 'A call to the cloud that fails is repeated or reported, and nothing is stored in part.',
       file: 'test/faults/cloud/cloud-faults.test.ts',
     },
     {
       name: 'rotation-disk',
-      promise: 'A new master key is not lost when the disk fails while it is placed.',
+      promise: 'A new master key is not lost when the disk fails while the key is written.',
       file: 'test/faults/crash/rotation-disk.test.ts',
     },
     {
       name: 'file-tampering',
-      promise: 'Whoever changes the files behind the back of the server is found out.',
+      promise: 'A license, policy or usage file, or a code, is refused if it was changed or cut short.',
       file: 'test/faults/file-tampering.test.ts',
     },
     {
       name: 'first-exchange',
-      promise: 'Whoever changes the first exchange with the cloud gets nothing accepted.',
+      promise: 'A change to the first exchange with the cloud is refused, or has no effect.',
       file: 'test/faults/cloud-mitm/first-exchange.test.ts',
     },
   ].map((facts) =>
@@ -95,7 +95,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   ),
   fromSuite({
     name: 'examples',
-    promise: 'The examples without a client run, in every language that this machine has.',
+    promise: 'The examples that use the API without a client run in every language that is installed.',
     unit: 'run of every example',
     sizes: { small: 1, full: 1 },
     file: 'test/e2e/examples-without-sdk.test.ts',

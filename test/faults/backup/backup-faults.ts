@@ -56,11 +56,11 @@ async function backUp(order: Order, postgres: TestPostgres | null): Promise<Find
 }
 
 const PROMISE =
-  'A backup made under load holds what was acknowledged; a killed restore leaves old data or new';
+  'A backup made under load holds everything acknowledged; a killed restore leaves the old data or the new';
 
 export const backup: Fault = {
   name: 'backup',
-  promise: `${PROMISE}; one that was altered is refused.`,
+  promise: `${PROMISE}; an altered backup is refused.`,
   unit: 'backups',
   sizes: { small: 1, full: 100 },
   findMissing: missStrace,

@@ -172,7 +172,9 @@ async function flipWithoutSums({ count, seed, life, say }: Order) {
 
 export const bitrot: Fault = {
   name: 'bitrot',
-  promise: 'A bit that changes on the disk is found, or changes nothing: no fact and no answer.',
+  promise:
+    'A bit that flips on the disk is detected, or changes no fact and no answer. Exceptions are the files ' +
+    'that are listed as not protected.',
   unit: 'flipped bits',
   sizes: { small: 40, full: 5000 },
   run: flipAgainAndAgain,

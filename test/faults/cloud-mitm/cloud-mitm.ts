@@ -226,7 +226,8 @@ const LEAST_KINDS = 20;
 
 export const cloudMitm: Fault = {
   name: 'cloud-mitm',
-  promise: 'Who replays, mixes and cuts what a server and its cloud say changes nothing and loses nothing.',
+  promise:
+    'Replaying, mixing or cutting messages between a server and its cloud changes nothing and loses nothing.',
   unit: 'exchanges',
   sizes: { small: 60, full: 10_000 },
   async run({ count, seed, life }) {

@@ -213,7 +213,7 @@ async function loseKeys({ count, seed, life }: Order) {
 
 export const count: Fault = {
   name: 'count',
-  promise: 'What is counted under a key is counted once, however often the server is killed meanwhile.',
+  promise: 'A count with an idempotency key counts once, however often the server is killed meanwhile.',
   unit: 'kills',
   sizes: { small: 2, full: 200 },
   run: killAgainAndAgain,

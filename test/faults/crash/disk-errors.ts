@@ -143,7 +143,7 @@ export async function missStrace(): Promise<string | null> {
 export const disk: Fault = {
   name: 'disk',
   promise:
-    'Nothing is acknowledged that a failing disk did not store, and the server works again when it does.',
+    'The server acknowledges nothing that a failing disk did not store, and works again when the disk does.',
   unit: 'faults of the disk',
   sizes: { small: 3, full: 120 },
   findMissing: missStrace,

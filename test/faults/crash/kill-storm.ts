@@ -180,8 +180,7 @@ async function loseTheLog({ count, seed, life }: Order) {
 
 export const kill: Fault = {
   name: 'kill',
-  promise:
-    'A server that is killed under load has lost nothing that it acknowledged, and lent nothing twice.',
+  promise: 'A server that is killed under load loses nothing that it acknowledged, and lends no slot twice.',
   unit: 'kills',
   sizes: { small: 3, full: 2000 },
   run: killAgainAndAgain,

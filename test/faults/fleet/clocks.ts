@@ -177,7 +177,8 @@ class WatchedSlot {
 
 export const fleetClocks: Fault = {
   name: 'fleet-clocks',
-  promise: 'Servers whose clocks are twenty minutes apart go by the database: no slot ends early or late.',
+  promise:
+    "Servers whose clocks are twenty minutes apart use the database's clock: no slot ends early or late.",
   unit: 'seconds that a slot lives',
   sizes: { small: 2, full: 60 },
   findMissing: async () => (await missPostgres()) ?? missFakedClock(),

@@ -148,7 +148,8 @@ async function crashAgainAndAgain({ count, seed, size, life, say }: Order): Prom
 export const database: Fault = {
   name: 'database',
   promise:
-    'A database that crashes under the load of two servers loses nothing, and both recover by themselves.',
+    'When the database crashes under the load of two servers, nothing acknowledged is lost, and both ' +
+    'recover by themselves.',
   unit: 'crashes',
   sizes: { small: 2, full: 200 },
   findMissing: missPostgres,

@@ -45,7 +45,8 @@ async function runFleetStorm(life: Life, options: FleetStormOptions): Promise<Fl
 
 export const fleet: Fault = {
   name: 'fleet',
-  promise: 'Three servers on one database lend no slot twice, count once, and record all of it in one order.',
+  promise:
+    'Three servers on one database lend no slot twice, count each request once, and record all in one order.',
   unit: 'requests',
   sizes: { small: 500, full: 300_000 },
   findMissing: missPostgres,

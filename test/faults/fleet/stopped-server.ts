@@ -168,7 +168,7 @@ async function stopAgainAndAgain({ count, seed, size, life, say }: Order): Promi
 export const pauseFleet: Fault = {
   name: 'pause-fleet',
   promise:
-    'A server stopped within a transaction delays the others briefly, and does no harm when it goes on.',
+    'A server that is paused within a transaction delays the others briefly, and does no harm afterwards.',
   unit: 'pauses',
   sizes: { small: 1, full: 50 },
   findMissing: missPostgres,

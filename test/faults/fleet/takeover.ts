@@ -162,7 +162,7 @@ async function compareDeliveries(fleet: Fleet, receiver: Receiver, book: FleetBo
 export const takeover: Fault = {
   name: 'takeover',
   promise:
-    'When the server that does the background work is killed, another one does it and sends every event.',
+    'When the server that does the background work is killed, another one takes over and sends every event.',
   unit: 'kills of the leader',
   sizes: { small: 1, full: 20 },
   findMissing: missPostgres,

@@ -70,7 +70,8 @@ async function letThemCome(life: Life, size: number, url: string | null): Promis
 export const herd: Fault = {
   name: 'herd',
   promise:
-    'When twice as many as there are slots come at once, every slot is lent, and everybody is answered.',
+    'When twice as many users as there are slots ask at once, every slot is lent and every request is ' +
+    'answered.',
   unit: 'registers',
   sizes: { small: 200, full: 10_000 },
   async run({ count, life }) {

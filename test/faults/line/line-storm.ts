@@ -32,7 +32,7 @@ function makeFault({ options, storm, ...facts }: LineStorm): Fault {
   };
 }
 
-const IN_ORDER = 'Those who wait are served in the order of the line, and no slot is used by two';
+const IN_ORDER = 'Users who wait get slots in the order of the line, and no slot is used by two';
 const KILLED = { holdMs: 200, killed: 400 };
 
 /** `npm run bench -- --scenario waiting` measures heartbeats beside those who wait. */
@@ -62,7 +62,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-killed',
-    promise: 'The slot of a waiter that was killed is neither lost nor lent twice.',
+    promise: 'When a client that waits is killed, its slot is neither lost nor lent twice.',
     unit: 'waiters',
     sizes: { small: 500, full: 1000 },
     options: KILLED,
@@ -70,7 +70,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-killed-tls',
-    promise: 'The slot of a waiter that was killed is neither lost nor lent twice, over TLS.',
+    promise: 'When a client that waits is killed, its slot is neither lost nor lent twice, over TLS.',
     unit: 'waiters',
     sizes: { small: 500, full: 1000 },
     options: { ...KILLED, tls: true },
@@ -85,7 +85,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-memory',
-    promise: 'Ten thousand waiters cost a few kilobytes each.',
+    promise: 'Ten thousand clients that wait need a few kilobytes of memory each.',
     unit: 'waiters',
     sizes: { small: 1000, full: 10_000 },
     storm: measureWaiters,

@@ -147,7 +147,7 @@ async function inspect(
 export const soak: Fault = {
   name: 'soak',
   promise:
-    'After a year of an office with 2,000 users, memory, files and descriptors are within their bounds.',
+    'In a simulated year of an office with 2,000 users, memory, files and descriptors stay within bounds.',
   unit: 'simulated days',
   sizes: { small: 1, full: 365 },
   findMissing: async () => (process.platform === 'linux' ? null : 'Linux'),

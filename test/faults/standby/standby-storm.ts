@@ -245,8 +245,8 @@ async function promoteTooSoon(order: Order) {
 export const standby: Fault = {
   name: 'standby',
   promise:
-    'When the primary of a database ends under load and its synchronous standby is promoted, nothing that ' +
-    'was acknowledged is lost, and two servers recover by themselves.',
+    'When the primary database fails under load and its synchronous standby is promoted, nothing ' +
+    'acknowledged is lost, and two servers recover by themselves.',
   unit: 'promotions',
   sizes: { small: 1, full: 50 },
   run: promoteAgainAndAgain,

@@ -86,8 +86,7 @@ async function changeAgainAndAgain({ count, seed, life, say }: Order): Promise<F
 
 export const clock: Fault = {
   name: 'clock',
-  promise:
-    'Whatever the clock is set to, running or stopped, nobody loses a slot by it and nobody gains time.',
+  promise: 'Whatever the clock is set to, no user loses a slot and no user gains time.',
   unit: 'changes of the clock',
   sizes: { small: 6, full: 200 },
   findMissing: missFakedClock,

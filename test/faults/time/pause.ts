@@ -53,7 +53,7 @@ async function pauseAgainAndAgain(order: Order): Promise<Findings> {
 
 export const pause: Fault = {
   name: 'pause',
-  promise: 'A server that was stopped or frozen takes no slot from its holder, and lends none twice.',
+  promise: 'A server that was paused or frozen takes no slot from its holder, and lends no slot twice.',
   unit: 'pauses',
   sizes: { small: 5, full: 200 },
   findMissing: missFakedClock,
