@@ -5,6 +5,7 @@ import { readMutants } from '../mutants/record.ts';
 import type { Fault } from './door/fault.ts';
 import { type FaultRecord, RECORDS } from './door/record.ts';
 import { FAULTS } from './faults.ts';
+import { BOUNDS, SETTLED_DAYS } from './soak/soak.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
 
@@ -20,7 +21,7 @@ interface Run {
   readonly record: FaultRecord;
 }
 
-/** In the order of the faults; one that nobody has recorded is not told of. */
+/** In the order of the faults. */
 function listRuns(): readonly Run[] {
   const records = readRecords();
   return FAULTS.flatMap((fault) => {
@@ -31,7 +32,11 @@ function listRuns(): readonly Run[] {
 
 const BLOCKS: Readonly<Record<string, (runs: readonly Run[]) => readonly string[]>> = {
   results: writeResults,
+  machine: writeMachines,
+  missing: writeMissing,
   figures: writeFigures,
+  unprotected: writeUnprotected,
+  bounds: writeBounds,
   controls: writeControls,
   planted: writePlanted,
   mutants: writeMutants,
@@ -49,6 +54,28 @@ function writeResults(runs: readonly Run[]): readonly string[] {
   return ['| promise | command | size | result | run |', '|---|---|---|---|---|', ...rows];
 }
 
+function writeMachines(runs: readonly Run[]): readonly string[] {
+  const mutants = readMutants();
+  const all = [
+    ...runs.map(({ record }) => record),
+    ...(mutants === null ? [] : [{ ...mutants, name: 'mutants' }]),
+  ];
+  const machines = Map.groupBy(all, ({ machine }) => machine);
+  if (machines.size === 1) return [`Everything on this page was run on one machine: ${all[0]?.machine}.`];
+  return [...machines].map(([machine, records]) => {
+    const names = records.map(({ name }) => `\`${name}\``);
+    return `- ${names.join(', ')}: ${machine}.`;
+  });
+}
+
+/** So that the page never seems to tell of everything when it does not. */
+function writeMissing(runs: readonly Run[]): readonly string[] {
+  const missing = FAULTS.filter((fault) => !runs.some((run) => run.fault === fault));
+  if (missing.length === 0) return [`All ${FAULTS.length} are recorded.`];
+  const list = missing.map(({ name, promise }) => `- \`${name}\`: ${promise}`);
+  return [`Not recorded yet are ${missing.length} of ${FAULTS.length}:`, '', ...list];
+}
+
 /** What else was counted, on a line of its own for each. */
 function writeFigures(runs: readonly Run[]): readonly string[] {
   return runs
@@ -57,6 +84,29 @@ function writeFigures(runs: readonly Run[]): readonly string[] {
       const facts = Object.entries(record.facts).map(([name, value]) => `${name} ${format(value)}`);
       return `- \`${fault.name}\`: ${facts.join('; ')}.`;
     });
+}
+
+const UNPROTECTED = 'not protected: ';
+
+/** A flip elsewhere that nothing notices is a violation of `bitrot`. */
+function writeUnprotected(runs: readonly Run[]): readonly string[] {
+  const facts = runs.find(({ fault }) => fault.name === 'bitrot')?.record.facts ?? {};
+  const names = Object.keys(facts).filter((name) => name.startsWith(UNPROTECTED));
+  const places = names.map((name) => name.slice(UNPROTECTED.length));
+  const isInDatabase = places.some((place) => place.startsWith('berth.db'));
+  const list = places.map((place) => `\`${place}\``).join(', ');
+  return [`Not protected: ${list}.${isInDatabase ? '' : ' No column of the database is unprotected.'}`];
+}
+
+/** What `soak` compares the figures above with. */
+function writeBounds(): readonly string[] {
+  const { memoryMb, memoryGrowth, descriptors, connections, logMb, bytesPerEvent } = BOUNDS;
+  return [
+    `At the end of every month, \`soak\` allows ${memoryMb} MB of memory, ${descriptors} descriptors besides`,
+    `${connections} connections, and a write-ahead log of ${logMb} MB; at the end of the year, no more than`,
+    `${memoryGrowth} × the memory of day ${SETTLED_DAYS}, and ${bytesPerEvent} bytes of database for each`,
+    'audit event.',
+  ];
 }
 
 function writeControls(runs: readonly Run[]): readonly string[] {
@@ -72,9 +122,17 @@ function writePlanted(runs: readonly Run[]): readonly string[] {
   const record = runs.find(({ fault }) => fault.name === 'planted')?.record;
   const rows = Object.entries(record?.facts ?? {}).map(([kind, text]) => {
     const [, name = '', found = ''] = /^(\S+): (.*)$/s.exec(String(text)) ?? [];
-    return `| ${kind} | \`${name}\` | ${found.replaceAll('|', '\\|')} |`;
+    return `| ${kind} | \`${name}\` | ${shorten(found).replaceAll('|', '\\|')} |`;
   });
   return ['| bug | found by | its first complaint |', '|---|---|---|', ...rows];
+}
+
+/** Records may end within a word. */
+const LONGEST_COMPLAINT = 160;
+
+function shorten(text: string): string {
+  if (text.length <= LONGEST_COMPLAINT) return text;
+  return `${text.slice(0, LONGEST_COMPLAINT).replace(/\s+\S*$/, '')} …`;
 }
 
 function writeMutants(): readonly string[] {

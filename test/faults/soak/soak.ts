@@ -27,10 +27,10 @@ const MB = 1024 ** 2;
 const MONTH_DAYS = 30;
 
 /** Caches and the heap have found their size by then. */
-const SETTLED_DAYS = 60;
+export const SETTLED_DAYS = 60;
 
 /** What it may take at the end of the year. */
-const BOUNDS = {
+export const BOUNDS = {
   memoryMb: 400,
   /** More than after two months. */
   memoryGrowth: 1.25,
