@@ -1,13 +1,14 @@
 import { BenchRun } from './bench-run.ts';
 import type { Measurement } from './measurement.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
+import { writePerformancePage } from './report/performance-page.ts';
+import { writeRecord } from './report/record.ts';
 import {
   describeMachine,
   formatHeading,
   formatMeasurement,
   formatVerdicts,
   type Report,
-  writePage,
 } from './report/report.ts';
 import type { Verdict } from './scenarios.ts';
 
@@ -47,7 +48,9 @@ async function main(options: Options): Promise<void> {
     if (options.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
     else process.stdout.write(`\n${formatVerdicts(report.verdicts)}\n`);
   }
-  if (options.write) writePage(reports);
+  if (!options.write) return;
+  writeRecord(reports);
+  writePerformancePage();
 }
 
 if (process.argv.includes('--help')) process.stdout.write(USAGE);

@@ -25,7 +25,7 @@ npm run bench -- --against OTHER [--scenario NAME]… [--product NAME] [--slots 
   --runs N         how often to measure everything; once unless told
   --patience N     how many minutes of each run to pause in all, while other programs disturb; 0 unless told
   --json           print the results as JSON
-  --write          put the tables into docs/performance.md; needs all scenarios of a store
+  --write          record the results for docs/performance.md; needs all scenarios of a store
   --against OTHER  by turns with another server: checkout=FOLDER, a clone of Berth that is started from there;
                    berth=URL, a Berth that runs; relay=URL, a keygen-relay that runs
   --product NAME   what to ask the other Berth for; "${DEMO.product}" unless told
