@@ -25,6 +25,9 @@ async function startServer(t: TestContext, args: readonly string[] = []) {
 
 const TIMED_OUT = /^HTTP\/1\.1 408 .*"request_timeout"/s;
 
+/** `npm run faults -- slow-clients` opens a thousand. */
+const COUNT = Number(process.env.BERTH_SLOW_CLIENTS ?? 300);
+
 /** In waves, because hundreds of handshakes at once are a test of the machine; all are there in the end. */
 const WAVE = 100;
 
@@ -82,9 +85,9 @@ async function expectAllCut(url: string, clients: readonly SlowClient[]): Promis
 
 /** At the same time: they mostly wait. */
 describe('slow clients', { concurrency: true }, () => {
-  test('hundreds of slow clients are cut, and the others are served', async (t) => {
+  test(`${COUNT} slow clients are cut, and the others are served`, async (t) => {
     const server = await startServer(t);
-    const clients = await openMany(server.url, SLOW_KINDS, 300);
+    const clients = await openMany(server.url, SLOW_KINDS, COUNT);
     await expectAllCut(server.url, clients);
     for (const [kind, alike] of Map.groupBy(clients, (client) => client.kind)) {
       const told = alike.filter(({ readHeard }) => TIMED_OUT.test(readHeard()));

@@ -64,6 +64,14 @@ export const SUITE_FAULTS: readonly Fault[] = [
     file: 'test/faults/cloud/cloud-reports.test.ts',
     env: (count) => ({ BERTH_REPORTS: String(count) }),
   }),
+  fromSuite({
+    name: 'slow-clients',
+    promise: 'Clients that send or read too slowly are cut, and others are served meanwhile.',
+    unit: 'slow clients',
+    sizes: { small: 300, full: 1000 },
+    file: 'test/faults/slow-clients.test.ts',
+    env: (count) => ({ BERTH_SLOW_CLIENTS: String(count) }),
+  }),
   ...[
     {
       name: 'cloud-faults',
