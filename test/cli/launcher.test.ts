@@ -120,14 +120,3 @@ describe('bin/berth.js', () => {
     });
   }
 });
-
-test('npx finds Berth in the clone, without asking a registry', { skip }, async (t) => {
-  const cache = temporaryFolder(t, { hasPrograms: true });
-  const env = plainEnv({ npm_config_cache: cache, npm_config_registry: 'http://127.0.0.1:9' });
-  const { code, stdout, stderr } = await run('npx', ['berth', 'version'], {
-    cwd: join(PROJECT, 'docs'),
-    env,
-  });
-  assert.equal(code, 0, stderr);
-  assert.match(stdout, /^berth 0\.1\.0( \([0-9a-f]{8}, from source\))?\n$/);
-});
