@@ -132,9 +132,10 @@ async function stop(watch: Watch, server: ServerProcess, signal: NodeJS.Signals)
 /** Runs a command of the command line, which waits for its input while its own line is read. */
 async function runCommand(watch: Watch, words: readonly string[], input = ''): Promise<string> {
   const database = await environmentOf(watch.source);
-  // What a command prints depends on the store and on what happened; what its command line shows does not.
+  // What a command prints depends on the store and on what happened; what its command line shows does not,
+  // and only what it was told could be in there.
   const outputs =
-    findDatabase(watch.source) === null && watch.isFirst(words)
+    input !== '' && findDatabase(watch.source) === null && watch.isFirst(words)
       ? await spawnCommand(watch, words, input)
       : await runBerth(watch.data, words, database, input);
   watch.see(`berth ${words.join(' ')}`, `${outputs.stdout}\n${outputs.stderr}`);
