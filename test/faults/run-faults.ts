@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { buildProgram } from '../runner/build-program.ts';
 import { makeUpSeed } from '../support/random.ts';
+import { readWholeNumber } from '../support/whole-number.ts';
 import { carryOut } from './door/carry-out.ts';
 import type { Fault, Size } from './door/fault.ts';
 import { writeRecord } from './door/record.ts';
@@ -27,8 +28,7 @@ async function runOne(fault: Fault, values: Values): Promise<boolean> {
   const missing = (await fault.findMissing?.()) ?? null;
   if (missing !== null) throw new Error(`${fault.name} needs ${missing}.`);
   const size = values.size as Size;
-  const seed = Number(values.seed ?? makeUpSeed());
-  const count = values.count === undefined ? undefined : Number(values.count);
+  const { seed = makeUpSeed(), count } = readNumbers(values);
   print(`# ${fault.name}: ${count ?? fault.sizes[size]} ${fault.unit}, seed ${seed}`);
   const choice = { size, seed, count, say: print };
   const outcome = await carryOut(fault, choice);
@@ -39,6 +39,13 @@ async function runOne(fault: Fault, values: Values): Promise<boolean> {
   for (const violation of outcome.violations.slice(0, MAX_SHOWN)) print(`  ${violation}`);
   if (values.record) print(`recorded in ${writeRecord(fault, choice, outcome)}`);
   return outcome.isFine;
+}
+
+function readNumbers({ seed, count }: Values) {
+  return {
+    seed: seed === undefined ? undefined : readWholeNumber('--seed', seed),
+    count: count === undefined ? undefined : readWholeNumber('--count', count, 1),
+  };
 }
 
 /** Each in a process of its own. */
@@ -70,6 +77,7 @@ async function main(): Promise<boolean> {
   if (unknown.length > 0)
     throw new Error(`There is no ${unknown.join(', ')}. See "npm run faults -- --list".`);
   if (values.size !== 'small' && values.size !== 'full') throw new Error('--size is small or full.');
+  readNumbers(values);
   if (values.list) return list();
   const chosen = FAULTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   if (process.env.TEST_PROGRAM === undefined) Object.assign(process.env, await buildProgram());

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { makeUpSeed } from '../support/random.ts';
+import { readWholeNumber } from '../support/whole-number.ts';
 import { drawMutants, type Mutant } from './mutants.ts';
 import { type Result, writeRecord } from './record.ts';
 import { TestBench } from './test-bench.ts';
@@ -76,8 +77,8 @@ async function judgeAll(
 
 async function main(life: { after(work: () => void): void }): Promise<void> {
   const { values } = parseArgs({ options: OPTIONS });
-  const seed = Number(values.seed ?? makeUpSeed());
-  const count = Number(values.count);
+  const seed = values.seed === undefined ? makeUpSeed() : readWholeNumber('--seed', values.seed);
+  const count = readWholeNumber('--count', values.count, 1);
   const startedMs = performance.now();
   print(`# mutants: ${count}, seed ${seed}`);
   const sample = drawMutants(ROOT, { count, seed, only: values.only });
