@@ -8,6 +8,7 @@ import { startServerProcess } from '../../support/server-process.ts';
 import { ANYTHING, type Count, type Expected } from './book.ts';
 import { type Inventory, takeInventory } from './inventory.ts';
 import { Line } from './line.ts';
+import { checkSecondFactor } from './second-factor.ts';
 import { SERVER_ARGS } from './site.ts';
 import { COUNTED, SPARE } from './steps.ts';
 
@@ -64,11 +65,19 @@ async function checkContents(line: Line, expected: readonly Expected[] | null): 
   const verdicts: (readonly string[])[] = [];
   for (const one of expected) {
     const wrong = compare(one, inventory);
-    if (wrong.length === 0) return [...(await checkCounts(line, one)), ...(await checkTokens(line, one))];
+    if (wrong.length === 0) return checkMeanings(line, one);
     verdicts.push(wrong);
   }
   if (verdicts.length === 1) return verdicts.flat();
   return verdicts.map((wrong) => `neither one nor the other: ${wrong.join('; ')}`);
+}
+
+/** What lists do not show. */
+async function checkMeanings(line: Line, expected: Expected): Promise<readonly string[]> {
+  const checks = [checkCounts, checkTokens, checkSecondFactor];
+  const wrong: string[] = [];
+  for (const check of checks) wrong.push(...(await check(line, expected)));
+  return wrong;
 }
 
 /** A server may begin to count a little before its client does. */

@@ -1,6 +1,6 @@
 import type { Slot } from '@berth/protocol/admin/registrations';
 import type { Facts } from '../../support/berth-api.ts';
-import { COUNTED, sayBorrowed } from './steps.ts';
+import { COUNTED, sayBorrowed, sayLimited } from './steps.ts';
 
 /** Everything that a server has, by the keys of the steps. */
 export interface Inventory {
@@ -24,7 +24,17 @@ export async function takeInventory(get: (path: string) => Promise<Facts>): Prom
     ends[key] = Date.parse(ends_at);
     for (const feature of features) values[`feature ${license_id}/${user} ${feature}`] = 'held';
   }
-  const parts = ['licenses', 'bars', 'tokens', 'users', 'settings', 'rules', 'keys', 'identity'] as const;
+  const parts = [
+    'licenses',
+    'bars',
+    'tokens',
+    'users',
+    'settings',
+    'rules',
+    'keys',
+    'identity',
+    'channels',
+  ] as const;
   const answers = await Promise.all(parts.map(async (part) => [part, await ask(part)] as const));
   const found = Object.fromEntries(answers) as Record<(typeof parts)[number], Facts>;
   const list = (part: (typeof parts)[number]) => found[part][part] as List;
@@ -33,8 +43,14 @@ export async function takeInventory(get: (path: string) => Promise<Facts>): Prom
     if (product === COUNTED.product) values.total = String(total_consumptions);
   }
   for (const { pattern, note } of list('bars')) values[`bar ${pattern}`] = String(note);
-  for (const { name, is_alive } of list('tokens')) if (is_alive) values[`token ${name}`] = 'alive';
-  for (const { name, role } of list('users')) values[`account ${name}`] = String(role);
+  for (const { kind, name, is_alive } of list('tokens')) {
+    if (is_alive && kind === 'api') values[`token ${name}`] = 'alive';
+  }
+  for (const { name, role, products, second_factor } of list('users')) {
+    values[`account ${name}`] = products === null ? String(role) : sayLimited(role, products as string[]);
+    if (second_factor === true) values[`second factor ${name}`] = 'on';
+  }
+  for (const { name, to } of list('channels')) values[`channel ${name}`] = String(to);
   for (const { name, value, source } of list('settings')) {
     if (source === 'stored') values[`setting ${name}`] = String(value);
   }

@@ -6,6 +6,7 @@ import { ANYTHING, type Book, type Expected } from './book.ts';
 import { Disk, findUnrecorded } from './disk.ts';
 import { type Image, takeImage, writeImage } from './image.ts';
 import { type Happening, readRecord } from './record.ts';
+import { addKeeper } from './second-factor.ts';
 import { Site } from './site.ts';
 import { LICENSES } from './steps.ts';
 
@@ -62,10 +63,11 @@ export async function record(
 
 let seeded: Image | undefined;
 
-/** A folder with licenses. It is made once, and written again for others. */
+/** A folder with licenses and an account. It is made once, and written again for others. */
 export async function seed({ data }: Site): Promise<void> {
   if (seeded !== undefined) return writeImage(seeded, data);
   await seedLicenses(data, LICENSES);
+  await addKeeper(data);
   seeded = takeImage(data);
 }
 

@@ -5,6 +5,7 @@ import { createRandom } from '../../support/random.ts';
 import { backup, restore } from './backup-scenarios.ts';
 import { Book } from './book.ts';
 import { type Play, type Recording, record } from './recording.ts';
+import { useSecondFactor } from './second-factor.ts';
 import type { Site } from './site.ts';
 import { addDemo, administer, count, fillLog, lend, rotate, type Steps, useFeature } from './steps.ts';
 
@@ -19,7 +20,8 @@ export interface Scenario {
 /** Clients of all kinds. */
 function everybody(seed: number): readonly Steps[] {
   const lenders = [0, 1, 2, 3].map((client) => lend(client, seed + client));
-  return [...lenders, useFeature(7, seed + 7), count(4, seed + 4), count(5, seed + 5), administer(seed + 6)];
+  const counters = [count(4, seed + 4), count(5, seed + 5)];
+  return [...lenders, useFeature(7, seed + 7), ...counters, administer(seed + 6), useSecondFactor()];
 }
 
 /** Clients come to a server, some of whose syncs may fail, and the power is cut at last. */
@@ -54,7 +56,7 @@ function restart(makeClients: (seed: number) => readonly Steps[]) {
 
 const restartEverybody = restart(everybody);
 const restartRenewals = restart((seed) => [0, 1, 2, 3].map((client) => lend(client, seed, { renews: 0.9 })));
-const rotators = (seed: number) => [rotate(), lend(1, seed), count(2, seed)];
+const rotators = (seed: number) => [rotate(), lend(1, seed), count(2, seed), useSecondFactor()];
 const serveRotation = serve(rotators);
 
 /** Until SQLite has moved its log into the database by itself. */

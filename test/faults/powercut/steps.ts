@@ -1,6 +1,7 @@
 import { DEMO_LICENSE } from '../../../packages/server/src/core/nouns/demo-license.ts';
 import type { License } from '../../../packages/server/src/core/nouns/license.ts';
 import { exampleFeature, exampleLimits } from '../../../packages/server/test/core/examples.ts';
+import type { Facts } from '../../support/berth-api.ts';
 import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
 import { testLicense } from '../../support/test-license.ts';
 import { ANYTHING, type Step, type Value } from './book.ts';
@@ -65,6 +66,10 @@ function slotStep(
 
 export function sayBorrowed(until: string): string {
   return `borrowed until ${until}`;
+}
+
+export function sayLimited(role: unknown, products: readonly string[]): string {
+  return `${role} of ${products.join(', ')}`;
 }
 
 interface LendOptions {
@@ -150,16 +155,23 @@ const addAccount = (n: number) =>
     { name: `person-${n}`, role: 'user', password: `a long one ${n}` },
     'user',
   );
-const setRole = (n: number) =>
-  change(
-    `account person-${n}`,
-    'admin/users/role',
-    { name: `person-${n}`, role: 'operator' },
-    'operator',
-    (body) => (body.changed === 0 ? null : 'operator'),
-  );
+/** Without products, an operator is not limited any more. */
+const setRole = (n: number, products?: readonly string[]) => {
+  const value = products === undefined ? 'operator' : sayLimited('operator', products);
+  const body = { name: `person-${n}`, role: 'operator', products };
+  const became = ({ changed }: Facts) => (changed === 0 ? null : value);
+  return change(`account person-${n}`, 'admin/users/role', body, value, became);
+};
 const removeAccount = (n: number) =>
   change(`account person-${n}`, 'admin/users/remove', { name: `person-${n}` }, null);
+/** A message to nobody would fail, so it is paused. */
+const setChannel = (n: number) => {
+  const [name, origin] = [`ops-${n % 3}`, `https://chat-${n}.example.com`];
+  const body = { name, kind: 'slack', url: `${origin}/hook`, paused: true };
+  return change(`channel ${name}`, 'admin/channels', body, `${origin}/…`);
+};
+const removeChannel = (n: number) =>
+  change(`channel ops-${n % 3}`, 'admin/channels/remove', { name: `ops-${n % 3}` }, null);
 const setName = (n: number) =>
   change('setting page.name', 'admin/settings', { changes: { 'page.name': `Office ${n}` } }, `Office ${n}`);
 const removeLicense = (n: number) =>
@@ -190,11 +202,14 @@ export function* administer(seed: number, { removes = true } = {}): Steps {
     yield createToken(n);
     yield setName(n);
     yield applyRules(n);
+    yield setChannel(n);
     if (n % 4 === 0) yield addAccount(n);
     yield setCloudKey(n);
     if (removes && n < REMOVABLE.length) yield removeLicense(n);
     if (random() < 0.5) yield unbar(n);
     if (random() < 0.5) yield revokeToken(n);
+    if (random() < 0.5) yield removeChannel(n);
+    if (n % 4 === 0) yield setRole(n, ['scarce', `later-${n}`]);
     if (n % 4 === 1) yield setRole(n - 1);
     if (n % 4 === 2 && random() < 0.5) yield removeAccount(n - 2);
     if (n % 3 === 0) yield rotateIdentity();
