@@ -5,6 +5,8 @@ import { ServerUnderTest } from '../../support/server-under-test.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Findings, Order } from '../door/fault.ts';
 import { LendingRounds } from './lending-rounds.ts';
+import { lostWrites } from './lost-writes.ts';
+import { underStrace } from './under-strace.ts';
 
 /**
  * Lets the Nth write or sync of the server fail, and some after it, while clients go on asking. Whatever it
@@ -28,21 +30,7 @@ interface DiskFaultReport {
 
 export function underFault({ calls, error, first, count }: DiskFault): readonly string[] {
   const last = count === null ? '+' : `..${first + count - 1}`;
-  const inject = `inject=${calls}:error=${error}:when=${first}${last}`;
-  // With -D the server stays our child, and strace hangs on its side.
-  return [
-    'strace',
-    '-D',
-    '-f',
-    '-qq',
-    '--seccomp-bpf',
-    '-o',
-    '/dev/null',
-    '-e',
-    `trace=${calls}`,
-    '-e',
-    inject,
-  ];
+  return underStrace(calls, `error=${error}:when=${first}${last}`);
 }
 
 interface TestLife {
@@ -148,4 +136,5 @@ export const disk: Fault = {
   sizes: { small: 3, full: 120 },
   findMissing: missStrace,
   run: failAgainAndAgain,
+  controls: [lostWrites],
 };

@@ -6,6 +6,7 @@ import { Fleet, missPostgres, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
+import { splitFleet } from './split-fleet.ts';
 
 /** Many clients want one license of three servers at once; nothing is in their way but each other. */
 interface FleetStormOptions {
@@ -50,6 +51,7 @@ export const fleet: Fault = {
   unit: 'requests',
   sizes: { small: 500, full: 300_000 },
   findMissing: missPostgres,
+  controls: [splitFleet],
   async run({ count, seed, size, life }) {
     const postgres = await findPostgres(life);
     const book = await runFleetStorm(life, { postgres, seed, requests: count, patience: patienceOf(size) });
