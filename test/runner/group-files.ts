@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
-import { pathToFileURL } from 'node:url';
 import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
 import { SERVER_FLAGS_SET } from './build-program.ts';
 
@@ -11,19 +10,10 @@ import { SERVER_FLAGS_SET } from './build-program.ts';
  * file is a suite there and keeps its own hooks.
  */
 const GROUPED = [
-  {
-    folders: ['packages', 'test/docs', 'test/tidy'],
-    size: 48,
-    isFit: () => true,
-  },
-  { folders: ['test/browser'], size: 3, isFit: startsLate },
-  { folders: ['test/faults', 'test/fuzz', 'test/model'], size: 5, isFit: startsLate },
-  { folders: ['test/cli', 'test/client', 'test/e2e'], size: 12, isFit: startsLate },
-  {
-    folders: ['test/faults/cloud', 'test/faults/cloud-mitm'],
-    size: 8,
-    isFit: (file: string) => !startsLate(file),
-  },
+  { folders: ['packages', 'test/bench', 'test/docs', 'test/mutants', 'test/support', 'test/tidy'], size: 48 },
+  { folders: ['test/browser'], size: 3 },
+  { folders: ['test/faults', 'test/fuzz', 'test/model'], size: 5 },
+  { folders: ['test/cli', 'test/client', 'test/conformance', 'test/e2e'], size: 12 },
 ];
 
 /** Test files that change their process, share passwords with another one, or would delay a group. */
@@ -51,9 +41,8 @@ interface Groups {
 /** Some quote code that a bundle replaces, others have packages of their own. */
 const UNBUNDLED = ['test/tidy', 'test/client/generated'].map((folder) => join(sep, folder, sep));
 
-/** Whether a file can be part of a bundle, which has no top-level `await`. */
 export function mayBeBundled(file: string): boolean {
-  return startsLate(file) && !UNBUNDLED.some((folder) => file.includes(folder));
+  return !UNBUNDLED.some((folder) => file.includes(folder));
 }
 
 /** Groups the short test files; writes the entries of the groups to a folder. */
@@ -63,24 +52,19 @@ export function groupFiles(
   folder: string,
   bundle: string | undefined,
 ): Groups {
-  const groups = GROUPED.flatMap(({ folders, size, isFit }) => {
+  const groups = GROUPED.flatMap(({ folders, size }) => {
     const paths = folders.map((path) => join(root, path) + sep);
     const inside = files.filter((file) => paths.some((path) => file.startsWith(path)));
-    const fit = inside.filter((file) => !ALONE.includes(basename(file)) && isFit(file));
+    const fit = inside.filter((file) => !ALONE.includes(basename(file)));
     return deal(fit, Math.ceil(fit.length / size));
   });
   const grouped = new Set(groups.flat());
-  const [single, unfit] = [startsLate, (file: string) => !startsLate(file)].map((isFit) =>
-    files.filter((file) => !grouped.has(file) && isFit(file)),
-  ) as [string[], string[]];
+  const single = files.filter((file) => !grouped.has(file));
   const entries = [
     ...groups.map((group) => writeEntry(group, join(folder, 'group'), bundle)),
     ...single.map((file) => writeEntry([file], join(folder, relative(root, file)), bundle)),
   ];
-  return {
-    entries: [...entries, ...unfit],
-    ungroup: (events) => ungroup(events, new Set(entries)),
-  };
+  return { entries, ungroup: (events) => ungroup(events, new Set(entries)) };
 }
 
 function deal(files: readonly string[], count: number): string[][] {
@@ -88,17 +72,9 @@ function deal(files: readonly string[], count: number): string[][] {
 }
 
 /**
- * A group loads all of its files first: what one of them starts at its top level waits for its turn. Such
- * files have smaller groups.
- */
-function startsLate(file: string): boolean {
-  return !/^(?:const .* = )?await /m.test(readFileSync(file, 'utf8'));
-}
-
-/**
  * The runner follows every promise to know which test it belongs to, which takes a tenth of the time of all
- * tests. That is only needed for files that are loaded asynchronously. A rejection that nobody handles still
- * fails the run, but names no test.
+ * tests. That is only needed for files that are loaded asynchronously, and a test file may not begin with an
+ * `await`. An unhandled rejection still fails the run, but names no test.
  */
 const WITHOUT_PROMISES = [
   "const hooks = require('node:async_hooks');",
@@ -122,14 +98,10 @@ const CHEAP_GUESSES = [
  * mask of the process for new files, which the next file must not notice.
  */
 function writeEntry(group: readonly string[], path: string, bundle: string | undefined): string {
-  const isSync = group.every(startsLate);
   const suites = group.map((file) => {
     const name = JSON.stringify(file);
-    const load = !isSync
-      ? `return import(${JSON.stringify(pathToFileURL(file).href)});`
-      : bundle !== undefined && mayBeBundled(file)
-        ? `require(${JSON.stringify(bundle)}).load(${name});`
-        : `require(${name});`;
+    const isBundled = bundle !== undefined && mayBeBundled(file);
+    const load = isBundled ? `require(${JSON.stringify(bundle)}).load(${name});` : `require(${name});`;
     return `describe(${name}, () => { before(() => process.umask(mask)); ${load} });`;
   });
   const head = [
@@ -137,8 +109,8 @@ function writeEntry(group: readonly string[], path: string, bundle: string | und
     "const { before, describe } = require('node:test');",
     'const mask = process.umask();',
   ];
-  const start = [...(group.length > 1 ? CHEAP_GUESSES : []), ...(isSync ? WITHOUT_PROMISES : [])];
-  const text = [...start, ...head, ...IN_MEMORY, ...suites, ''].join('\n');
+  const guesses = group.length > 1 ? CHEAP_GUESSES : [];
+  const text = [...guesses, ...WITHOUT_PROMISES, ...head, ...IN_MEMORY, ...suites, ''].join('\n');
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const entry = `${path}-${hash}.cjs`;
   mkdirSync(dirname(entry), { recursive: true });
