@@ -1,11 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MINUTE_MS } from '../../support/faked-clock.ts';
 import { createRandom, pickNumber } from '../../support/random.ts';
+import { hasPostgres } from '../../support/stores/postgres.ts';
 import type { Fault, Findings, Order } from '../door/fault.ts';
+import { SharedOffice } from './shared-office.ts';
 import { missFakedClock, TimedOffice } from './timed-office.ts';
 
 /** A new server after so many. */
 const PAUSES_PER_SERVER = 50;
+
+/** Which part of them. */
+const ON_POSTGRES = 0.4;
 
 /** How long it is really stopped; the rest is on the wall clock, as for a machine that was frozen. */
 const STOPPED_MS = { from: 5, to: 60 };
@@ -14,13 +19,13 @@ const STOPPED_MS = { from: 5, to: 60 };
 const GAP_MS = { from: 0, to: 5 * MINUTE_MS - 10_000 };
 
 async function pauseOnce(office: TimedOffice, gapMs: number, stoppedMs: number): Promise<void> {
-  const { server, clock } = office;
+  const { server } = office;
   await office.work();
   const counting = office.startCounting();
   const from = await office.readServerMs();
   process.kill(server.pid, 'SIGSTOP');
+  await office.passGap(gapMs);
   const asked = office.askAtOnce();
-  clock.set(clock.shiftMs + gapMs);
   await delay(stoppedMs);
   process.kill(server.pid, 'SIGCONT');
   office.passDowntime(from, from + gapMs);
@@ -30,12 +35,23 @@ async function pauseOnce(office: TimedOffice, gapMs: number, stoppedMs: number):
 }
 
 async function pauseAgainAndAgain(order: Order): Promise<Findings> {
+  const sharedCount = hasPostgres ? Math.floor(order.count * ON_POSTGRES) : 0;
+  const alone = await pauseOn(TimedOffice, { ...order, count: order.count - sharedCount });
+  const shared = await pauseOn(SharedOffice, { ...order, count: sharedCount });
+  return {
+    count: alone.count + shared.count,
+    facts: { ...alone.facts, 'on PostgreSQL': shared.count, 'answered there': shared.facts.answered ?? 0 },
+    violations: [...alone.violations, ...shared.violations],
+  };
+}
+
+async function pauseOn(kind: Pick<typeof TimedOffice, 'open'>, order: Order): Promise<Findings> {
   const random = createRandom(order.seed);
   const violations: string[] = [];
   let pauses = 0;
   let answered = 0;
   while (pauses < order.count && violations.length === 0) {
-    const office = await TimedOffice.open(order.life, random);
+    const office = await kind.open(order.life, random);
     const last = Math.min(order.count, pauses + PAUSES_PER_SERVER);
     for (; pauses < last && office.violations.length === 0; pauses++) {
       // Half of them are short: then nothing is extended.

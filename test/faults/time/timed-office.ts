@@ -15,7 +15,7 @@ import type { Life } from '../door/fault.ts';
 const SLOTS = 4;
 const TIMEOUT_MS = MINUTE_MS;
 const PEOPLE = Array.from({ length: 8 }, (_, index) => `user-${index}`);
-const LICENSE = testLicense(1, {
+export const LICENSE = testLicense(1, {
   slots: SLOTS,
   timeoutMinutes: TIMEOUT_MS / MINUTE_MS,
   consumption: exampleLimits({ unlimited: true }),
@@ -46,14 +46,16 @@ export class TimedOffice {
   answered = 0;
   readonly server: ServerUnderTest;
   readonly clock: FakedClock;
-  readonly #random: Random;
+  protected readonly random: Random;
+  /** How much later it is than the server says. */
+  protected aheadMs = 0;
   readonly #slots = new Map<string, Slot>();
   #counted = 0;
 
-  private constructor(server: ServerUnderTest, clock: FakedClock, random: Random) {
+  protected constructor(server: ServerUnderTest, clock: FakedClock, random: Random) {
     this.server = server;
     this.clock = clock;
-    this.#random = random;
+    this.random = random;
   }
 
   static async open(life: Life, random: Random): Promise<TimedOffice> {
@@ -64,18 +66,27 @@ export class TimedOffice {
   }
 
   async readServerMs(): Promise<number> {
-    return Date.parse((await this.server.api.clock()).server_at);
+    return this.#readDate((await this.server.api.clock()).server_at);
+  }
+
+  #readDate(date: string): number {
+    return Date.parse(date) + this.aheadMs;
+  }
+
+  /** Time passes for a server that is stopped. */
+  async passGap(gapMs: number): Promise<void> {
+    this.clock.set(this.clock.shiftMs + gapMs);
   }
 
   /** Some ask, some return, some borrow. */
   async work(): Promise<void> {
-    const rounds = pickNumber(this.#random, { from: 1, to: 6 });
-    for (let round = 0; round < rounds; round++) await this.#act(pickOne(this.#random, PEOPLE));
+    const rounds = pickNumber(this.random, { from: 1, to: 6 });
+    for (let round = 0; round < rounds; round++) await this.#act(pickOne(this.random, PEOPLE));
   }
 
   async #act(user: string): Promise<void> {
     const { api } = this.server;
-    const dice = this.#random();
+    const dice = this.random();
     const before = await this.readServerMs();
     if (dice < 0.2) {
       const { status, text } = await api.unregister({ product: LICENSE.product, user });
@@ -84,8 +95,8 @@ export class TimedOffice {
       return;
     }
     if (dice < 0.35) {
-      const until = before + pickNumber(this.#random, { from: 2 * MINUTE_MS, to: 2 * HOUR_MS });
-      const borrowed_until = new Date(until).toISOString();
+      const until = before + pickNumber(this.random, { from: 2 * MINUTE_MS, to: 2 * HOUR_MS });
+      const borrowed_until = new Date(until - this.aheadMs).toISOString();
       const { status, text } = await api.borrow({ product: LICENSE.product, user, borrowed_until });
       const borrow = { leastEndsAt: until - TOLERANCE_MS, mostEndsAt: until + TOLERANCE_MS };
       await this.#learn(user, status === 200, before, borrow, text);
@@ -177,7 +188,7 @@ export class TimedOffice {
     }
     for (const { user, ends_at } of holders) {
       const slot = this.#slots.get(user);
-      const endsAt = Date.parse(ends_at);
+      const endsAt = this.#readDate(ends_at);
       if (slot === undefined) this.violations.push(`${what}: ${user} holds a slot that nobody lent`);
       else if (endsAt < slot.leastEndsAt)
         this.violations.push(`${what}: the slot of ${user} ends early, ${say(endsAt, slot)}`);
