@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin, stop } from 'esbuild';
+import { listPackages } from './locked-package.ts';
 import { makePage } from './page.ts';
 import type { Source } from './source.ts';
 
@@ -19,7 +20,7 @@ type Files = Readonly<Record<string, string>>;
 
 interface Bundle {
   readonly text: string;
-  /** The names of the packages in it. */
+  /** The folders of the packages in it. */
   readonly packages: readonly string[];
 }
 
@@ -80,11 +81,7 @@ async function bundle(
   });
   const [output] = outputFiles;
   if (output === undefined) throw new Error(`esbuild made nothing of ${entry}.`);
-  const names = Object.keys(metafile.inputs).map(
-    (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1],
-  );
-  const packages = new Set(names.filter((name) => name !== undefined));
-  return { text: escapeAll(output.text), packages: [...packages].sort() };
+  return { text: escapeAll(output.text), packages: listPackages(Object.keys(metafile.inputs)) };
 }
 
 /** With other characters than ASCII, of which esbuild leaves some, a text would take twice the memory. */

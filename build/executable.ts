@@ -33,7 +33,7 @@ type Assets = Readonly<Record<string, string>>;
 
 interface Prepared {
   readonly assets: Assets;
-  /** The names of the packages in it. */
+  /** The folders of the packages in it. */
   readonly packages: readonly string[];
   /** The license texts that must accompany an executable. */
   readonly licenses: string;

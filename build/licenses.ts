@@ -1,12 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { namePackage } from './locked-package.ts';
 
 /** The texts that must accompany an executable: the license of each package in it, of Node and of Berth. */
 export function collectLicenses(root: string, packages: readonly string[]): string {
   const modules = join(root, 'node_modules');
   const [node] = globSync('node-*/bin/node*', { cwd: modules });
   if (node === undefined) throw new Error('The pinned Node is not installed. Run "npm ci" first.');
-  const parts = packages.map((name) => [name, readLicense(join(modules, name))]);
+  const parts = packages.map((folder) => [namePackage(folder), readLicense(join(root, folder))]);
   const own = ['berth', readLicense(root)];
   const runtime = ['Node.js', readLicense(join(modules, node.split(/[\\/]/)[0] as string))];
   return [own, runtime, ...parts]

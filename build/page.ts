@@ -3,17 +3,22 @@ import { globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BuiltPage } from '../packages/shell/src/files/built-page.ts';
+import { listPackages } from './locked-package.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILE = join(ROOT, 'packages', 'admin', 'dist', 'page.json');
 
 /** Everything that the page is made of. */
-const SOURCES = ['packages/admin/src/**/*', 'packages/protocol/src/**/*.ts', 'build/page.ts'];
+const SOURCES = [
+  'packages/admin/src/**/*',
+  'packages/protocol/src/**/*.ts',
+  'build/{page,locked-package}.ts',
+];
 
 interface Built extends BuiltPage {
   /** Of the sources. */
   readonly digest: string;
-  /** The names of the packages in it. */
+  /** The folders of the packages in it. */
   readonly packages: readonly string[];
 }
 
@@ -76,10 +81,7 @@ async function buildPage(digest: string): Promise<Built> {
   });
   const find = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text ?? '';
   const icon = readFileSync(join(ROOT, 'packages/admin/src/icon.svg'), 'utf8');
-  const names = Object.keys(metafile.inputs).map(
-    (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1],
-  );
-  const packages = [...new Set(names.filter((name) => name !== undefined))].sort();
+  const packages = listPackages(Object.keys(metafile.inputs));
   return { digest, packages, script: find('.js'), style: find('.css'), icon };
 }
 

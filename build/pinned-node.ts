@@ -53,6 +53,6 @@ export function findNode(platform: string): string {
 /** Throws unless `package-lock.json` names this archive of a package. */
 export function requireLocked(name: string, archive: Uint8Array): void {
   const digest = `sha512-${createHash('sha512').update(archive).digest('base64')}`;
-  if (getLocked(name).integrity === digest) return;
+  if (getLocked(`node_modules/${name}`).integrity === digest) return;
   throw new Error(`The archive of ${name} from the registry is not the one that package-lock.json names.`);
 }

@@ -99,7 +99,7 @@ async function makePlatform(platform: string): Promise<void> {
   const file = buildExecutable(platform, program.assets, join(FOLDER, stem));
   const executable = readFileSync(file);
   rmSync(file);
-  nodes.push(NODES.get(platform)?.name ?? '');
+  nodes.push(`node_modules/${NODES.get(platform)?.name}`);
   const isWindows = platform.startsWith('win-');
   const files = [
     { path: `${stem}/LICENSES.txt`, content: Buffer.from(program.licenses) },

