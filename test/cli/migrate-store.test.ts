@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
@@ -13,6 +13,7 @@ import { exampleLicense } from '../../packages/server/test/core/examples.ts';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { startBefore } from '../support/start-before.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 
 const skip = hasPostgres ? false : 'optional: needs PostgreSQL for this platform';
@@ -20,16 +21,26 @@ const shared = sharedPostgres();
 
 type Env = Readonly<Record<string, string>>;
 
-/** A folder with a license, an account, and slots that last longer than a test. */
+/** With a license, an account, and slots that last longer than a test. */
+let filled: string;
+let storeId: unknown;
+startBefore(async (life) => {
+  if (!hasPostgres) return;
+  filled = join(temporaryFolder(life), 'data');
+  await seedLicenses(filled, [exampleLicense({ timeoutMinutes: 600 })]);
+  const server = await startServerHere({ data: filled });
+  await lend(server.url);
+  storeId = await readStoreId(server.url);
+  await server.stop();
+});
+
+/** A copy of the folder, or an empty one whose master key is in the environment, and an empty database. */
 async function setUp(t: TestContext, env: Env = {}) {
   const data = join(temporaryFolder(t), 'data');
-  if (Object.keys(env).length === 0) await seedLicenses(data, [exampleLicense({ timeoutMinutes: 600 })]);
-  const server = await startServerHere({ data, env });
-  if (Object.keys(env).length === 0) await lend(server.url);
-  const storeId = await readStoreId(server.url);
-  await server.stop();
+  if (Object.keys(env).length === 0) cpSync(filled, data, { recursive: true });
+  else await (await startServerHere({ data, env })).stop();
   const url = await (await shared()).createDatabase();
-  return { data, url, storeId, postgres: { ...env, BERTH_DATABASE_URL: url } };
+  return { data, url, postgres: { ...env, BERTH_DATABASE_URL: url } };
 }
 
 /** By it, clients know the data again. */
@@ -118,7 +129,7 @@ const countTables = async (url: string) => {
 
 describe('berth migrate-store', { skip }, () => {
   test('moves everything there and back; the API answers the same, and the old places refuse', async (t) => {
-    const { data, postgres, storeId } = await setUp(t);
+    const { data, postgres } = await setUp(t);
     const before = await listAll(data, {});
     const hardware = await readHardware(data, {});
     const there = await move(data, 'to-postgres', postgres);
@@ -323,7 +334,7 @@ describe('berth migrate-store, killed', { skip }, () => {
   test('on its way to PostgreSQL leaves the database empty, and the folder usable', async (t) => {
     const { data, url, postgres } = await setUp(t, env);
     const before = await listAll(data, env);
-    for (const moment of ['server', 'audit_link', 'verify']) {
+    for (const moment of ['audit_link', 'verify']) {
       await killDuring(moment, 'to-postgres', data, postgres);
       assert.equal(await countTables(url), 0, moment);
       assert.deepEqual(await listAll(data, env), before, moment);
@@ -340,7 +351,7 @@ describe('berth migrate-store, killed', { skip }, () => {
     const before = await listAll(data, postgres);
     const target = join(data, 'target');
     mkdirSync(target);
-    for (const moment of ['server', 'audit_link', 'verify']) {
+    for (const moment of ['audit_link', 'verify']) {
       await killDuring(moment, 'to-sqlite', target, postgres);
       assert.equal(existsSync(join(target, 'berth.db')), false, moment);
       assert.deepEqual(await listAll(data, postgres), before, moment);
