@@ -15,7 +15,7 @@ import {
   signIn,
   startFreshServer,
 } from './set-up-server.ts';
-import { expectFates, fateOf, makeCalls, makeSevenCalls, type Visit } from './seven-calls.ts';
+import { expectFates, fateOf, makeCalls, makeSevenCalls, makeVisits, type Visit } from './seven-calls.ts';
 import { connectTwoMachines, type TwoMachines } from './two-machines.ts';
 
 const SENT_AWAY = '401 unauthorized';
@@ -172,8 +172,10 @@ describe('a caller on the machine itself during setup', () => {
     ['[::ffff:7f00:1]', 'out'],
   ];
 
+  const CALLS = ['register', 'license/generate'] as const;
+
   async function visitFrom(visit: Visit) {
-    return (await makeCalls(['register', 'license/generate'], visit)).map(fateOf);
+    return (await makeCalls(CALLS, visit)).map(fateOf);
   }
 
   let url: string;
@@ -183,13 +185,19 @@ describe('a caller on the machine itself during setup', () => {
 
   test('is recognized by the name used for the server', async (t) => {
     if (!hasCurl) return t.skip('optional: needs curl');
-    for (const [host, fate] of HOSTS) {
-      for (const version of ['--http1.1', '--http1.0']) {
-        const fates = await visitFrom({ url, words: [version, '-H', `Host: ${host}`] });
-        // HTTP/1.0 is what proxies speak.
-        const isIn = fate === 'in' && version === '--http1.1';
-        assert.deepEqual(fates, ['200', isIn ? '200' : SENT_AWAY], `${host} ${version}`);
-      }
+    const visits = HOSTS.flatMap(([host, fate]) =>
+      ['--http1.1', '--http1.0'].map((version) => ({
+        url,
+        words: [version, '-H', `Host: ${host}`],
+        fate,
+        version,
+      })),
+    );
+    const answers = await makeVisits(CALLS, visits);
+    for (const [index, { words, fate, version }] of visits.entries()) {
+      // HTTP/1.0 is what proxies speak.
+      const isIn = fate === 'in' && version === '--http1.1';
+      assert.deepEqual(answers[index]?.map(fateOf), ['200', isIn ? '200' : SENT_AWAY], words.join(' '));
     }
     const nameless = await visitFrom({ url, words: ['--http1.0', '-H', 'Host:'] });
     assert.deepEqual(nameless, ['200', SENT_AWAY], 'HTTP/1.0 without a name');

@@ -45,10 +45,21 @@ export interface Visit {
 
 /** Some of the seven, one after the other, by one curl. */
 export function makeCalls(calls: readonly Call[], visit: Visit): Promise<readonly CurlAnswer[]> {
-  const { url, token, words = [], under = [] } = visit;
+  return curlAll(wordsOf(calls, visit), visit.under);
+}
+
+/** The same for several visits from one place. */
+export async function makeVisits(
+  calls: readonly Call[],
+  visits: readonly Omit<Visit, 'under'>[],
+): Promise<readonly (readonly CurlAnswer[])[]> {
+  const answers = await curlAll(visits.flatMap((visit) => wordsOf(calls, visit)));
+  return visits.map((_, index) => answers.slice(index * calls.length, (index + 1) * calls.length));
+}
+
+function wordsOf(calls: readonly Call[], { url, token, words = [] }: Visit) {
   const shown = token === undefined ? [] : ['-H', `Authorization: Bearer ${token}`];
-  const requests = calls.map((call) => [`${url}/api/v4/${call}`, ...CALLS[call], ...shown, ...words]);
-  return curlAll(requests, under);
+  return calls.map((call) => [`${url}/api/v4/${call}`, ...CALLS[call], ...shown, ...words]);
 }
 
 /** What became of a call: its status, and the code where it was refused. */
