@@ -45,8 +45,12 @@ function assertExactly(answers: readonly Answer[], code: string): void {
   }
 }
 
-async function readTotal({ api }: ServerUnderTest, feature: string | null): Promise<unknown> {
-  const { body } = await api.get('/api/v4/license?product=cad');
+async function readTotal(
+  { api }: ServerUnderTest,
+  product: string,
+  feature: string | null,
+): Promise<unknown> {
+  const { body } = await api.get(`/api/v4/license?product=${product}`);
   const features = body.product_features as readonly Facts[];
   const one = feature === null ? body : features.find(({ code }) => code === feature);
   return one?.total_consumptions;
@@ -55,25 +59,30 @@ async function readTotal({ api }: ServerUnderTest, feature: string | null): Prom
 describeStores(`64 connections that add 1 against a limit of ${LIMIT}`, () => {
   const limits = exampleLimits({ max: LIMIT });
   const cases = {
-    'on a license': { path: '/api/v4/add_consumption', feature: null, code: 'license' },
-    'on a feature': { path: '/api/v4/add_feature_consumption', feature: 'export', code: 'feature' },
+    license: { product: 'cad', path: '/api/v4/add_consumption', feature: null },
+    feature: { product: 'cam', path: '/api/v4/add_feature_consumption', feature: 'export' },
   };
 
-  for (const [title, { path, feature, code }] of Object.entries(cases)) {
-    test(`${title}: exactly ${LIMIT} are counted, and they are there after a crash`, async (t) => {
-      const features = [exampleFeature('export', { consumption: limits })];
-      const license = testLicense(7, { consumption: limits, features });
-      const server = await ServerUnderTest.start(t, { licenses: [license] });
-      const body = { product: 'cad', consumptions: 1, feature };
-      assertExactly(await addFromAll(server.api, path, body), `${code}_not_enough_consumptions`);
-      assert.equal(await readTotal(server, feature), LIMIT);
-      await server.stop('SIGKILL');
-      await server.start({ isHere: true });
-      assert.equal(await readTotal(server, feature), LIMIT);
-      const { body: refusal } = await server.api.post(path, body);
-      assert.equal(refusal.code, `${code}_not_enough_consumptions`);
-      await server.stop();
-      assert.equal((await runBerth(server.data, ['audit', 'verify'])).code, 0);
-    });
-  }
+  test('for a license and for a feature: exactly that many are counted, also after a crash', async (t) => {
+    const features = [exampleFeature('export', { consumption: limits })];
+    const licenses = [
+      testLicense(7, { consumption: limits }),
+      testLicense(8, { product: 'cam', consumption: limits, features }),
+    ];
+    const server = await ServerUnderTest.start(t, { licenses });
+    for (const [kind, { product, path, feature }] of Object.entries(cases)) {
+      const body = { product, consumptions: 1, feature };
+      assertExactly(await addFromAll(server.api, path, body), `${kind}_not_enough_consumptions`);
+      assert.equal(await readTotal(server, product, feature), LIMIT);
+    }
+    await server.stop('SIGKILL');
+    await server.start({ isHere: true });
+    for (const [kind, { product, path, feature }] of Object.entries(cases)) {
+      assert.equal(await readTotal(server, product, feature), LIMIT);
+      const { body: refusal } = await server.api.post(path, { product, consumptions: 1, feature });
+      assert.equal(refusal.code, `${kind}_not_enough_consumptions`);
+    }
+    await server.stop();
+    assert.equal((await runBerth(server.data, ['audit', 'verify'])).code, 0);
+  });
 });
