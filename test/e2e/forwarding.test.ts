@@ -6,6 +6,7 @@ import { askBerth, runBerth } from '../support/berth-command.ts';
 import { ensureTool } from '../support/install-tools.ts';
 import { pollUntil } from '../support/poll.ts';
 import { Rsyslog } from '../support/rsyslog.ts';
+import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { findFreePort } from '../support/stores/postgres.ts';
 import { testLicense } from '../support/test-license.ts';
@@ -33,7 +34,12 @@ async function openSite(t: TestContext, ...args: readonly string[]) {
     t.after(() => server.stop('SIGKILL'));
     return server;
   };
-  return { data, start };
+  const startHere = async () => {
+    const server = await startServerHere({ data, args });
+    t.after(server.stop);
+    return server;
+  };
+  return { data, start, startHere };
 }
 
 /** What the log says since the first event that was forwarded, oldest first. */
@@ -48,7 +54,7 @@ describe('events of a real server', () => {
   test('reach a real syslog server in order, though both are killed meanwhile', async (t) => {
     if (!(await ensureTool('rsyslogd'))) return t.skip('optional: needs rsyslogd');
     const rsyslog = new Rsyslog(t, temporaryFolder(t), await findFreePort());
-    const { data, start } = await openSite(t, '--syslog-url', `tcp://127.0.0.1:${rsyslog.port}`);
+    const { data, start, startHere } = await openSite(t, '--syslog-url', `tcp://127.0.0.1:${rsyslog.port}`);
     const arrived = (user: string) =>
       pollUntil(user, () => rsyslog.list().some((event) => event.user === user) || undefined);
     await rsyslog.start();
@@ -67,7 +73,7 @@ describe('events of a real server', () => {
     assert.match(stdout, /Events have not reached "syslog\.url" since .*ECONNREFUSED/);
     await first.stop('SIGKILL');
     await rsyslog.start();
-    const second = await start();
+    const second = await startHere();
     await register(second.url, 'dan');
     await arrived('dan');
     const got = rsyslog.list();
@@ -77,13 +83,12 @@ describe('events of a real server', () => {
       expected.slice(0, got.length),
     );
     assert.ok(got.length >= 4);
-    await second.stop();
   });
 
   test('are lines of a file, too', async (t) => {
     const file = join(temporaryFolder(t), 'events.json');
-    const { start } = await openSite(t, '--events-file-path', file);
-    const server = await start();
+    const { startHere } = await openSite(t, '--events-file-path', file);
+    const server = await startHere();
     await register(server.url, 'ann');
     const lines = await pollUntil('a line', () => {
       const text = tryRead(file);
@@ -92,7 +97,6 @@ describe('events of a real server', () => {
     const { id, kind, user, license_id } = JSON.parse(lines.at(-1) as string);
     assert.match(id, /^\d+\.0$/);
     assert.deepEqual([kind, user, license_id], ['slot_lent', 'ann', 1]);
-    await server.stop();
   });
 });
 

@@ -6,12 +6,8 @@ import { after, before, describe, test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { makeTestCertificate } from '../../support/certificate.ts';
 import { exchange, type RawAnswer, readAnswerFrom } from '../../support/raw-socket.ts';
-import {
-  type ServerProcess,
-  seedLicenses,
-  startServerProcess,
-  temporaryFolder,
-} from '../../support/server-process.ts';
+import { startServerHere } from '../../support/server-here.ts';
+import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
 import { testLicense } from '../../support/test-license.ts';
 
 /** What web pages and proxies could do to a server that listens on loopback and is still being set up. */
@@ -21,16 +17,16 @@ type Headers = Readonly<Record<string, string>>;
 const ALLOWED = 'https://app.example';
 const EVIL = 'https://evil.example';
 const license = testLicense(1);
-let server: ServerProcess;
+let server: Awaited<ReturnType<typeof startServerHere>>;
 
-after(() => server.stop('SIGKILL'));
+after(() => server.stop());
 
 const data = temporaryFolder({ after });
 
 before(async () => {
   await seedLicenses(data, [license]);
   const args = ['--http-allowed-origins', ALLOWED, '--http-allowed-hosts', 'Licenses.example.com'];
-  server = await startServerProcess({ data, args });
+  server = await startServerHere({ data, args });
 });
 
 interface Call {
@@ -327,9 +323,9 @@ describe('our own pages', () => {
 });
 
 describe('a server with TLS', () => {
-  let secure: ServerProcess;
+  let secure: Awaited<ReturnType<typeof startServerHere>>;
 
-  after(() => secure.stop('SIGKILL'));
+  after(() => secure.stop());
 
   const folder = temporaryFolder({ after });
 
@@ -340,7 +336,7 @@ describe('a server with TLS', () => {
     writeFileSync(join(folder, 'cert.pem'), cert);
     writeFileSync(join(folder, 'key.pem'), key);
     const args = ['--tls-cert', join(folder, 'cert.pem'), '--tls-key', join(folder, 'key.pem'), '--demo'];
-    secure = await startServerProcess({ data: join(folder, 'data'), args });
+    secure = await startServerHere({ data: join(folder, 'data'), args });
   });
 
   async function shakeHands(options: ConnectionOptions = {}): Promise<TLSSocket> {
