@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bundleProgram } from './bundle.ts';
+import { compileProgram } from './compiled-code.ts';
 import { collectLicenses } from './licenses.ts';
 import { CACHE, findNode, OWN_PLATFORM } from './pinned-node.ts';
 import { findSource, type Source } from './source.ts';
@@ -11,23 +12,6 @@ import { removeSignature } from './windows-signature.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const ASSETS = join(CACHE, 'assets');
-/** It takes a second or two. */
-const COMPILE_TIMEOUT_MS = 60_000;
-
-/**
- * With these flags V8 compiles the same code to the same bytes: fixed hashes, no collection of garbage (it
- * leaves marks in what is kept), and no compilation in the background.
- */
-const COMPILE_FLAGS = [
-  '--hash-seed=1',
-  '--no-flush-bytecode',
-  '--initial-heap-size=1024',
-  '--min-semi-space-size=256',
-  '--no-sparkplug',
-  '--no-maglev',
-  '--no-opt',
-];
-
 /** The files that an executable carries, by name, and where they are. */
 type Assets = Readonly<Record<string, string>>;
 
@@ -72,7 +56,7 @@ export function buildExecutable(platform: string, assets: Assets, path: string):
       executable: node,
       output,
       // Compiled code belongs to one platform and one version of Node.
-      assets: isOwn ? { ...assets, ...compileProgram() } : assets,
+      assets: isOwn ? { ...assets, ...compileProgram(ASSETS) } : assets,
       disableExperimentalSEAWarning: true,
       // Otherwise NODE_OPTIONS could run other code in the executable.
       execArgvExtension: 'none',
@@ -84,18 +68,6 @@ export function buildExecutable(platform: string, assets: Assets, path: string):
   });
   rmSync(node);
   return output;
-}
-
-/** Runs the program to compile it, and returns the files with the compiled code. */
-function compileProgram(): Assets {
-  const [command, server] = [join(CACHE, 'command.compiled'), join(CACHE, 'server.compiled')];
-  const script = fileURLToPath(new URL('compile-program.ts', import.meta.url));
-  // No settings of the builder's, and none of Node that would make it compile differently.
-  const given = Object.entries(process.env).filter(([name]) => !/^(BERTH|NODE)_/.test(name));
-  const env = Object.fromEntries(given);
-  const options = { env, cwd: ASSETS, stdio: 'pipe', timeout: COMPILE_TIMEOUT_MS } as const;
-  execFileSync(findNode(OWN_PLATFORM), [...COMPILE_FLAGS, script, ASSETS, command, server], options);
-  return { 'command.compiled': command, 'server.compiled': server };
 }
 
 function writeAssets(files: Readonly<Record<string, string>>): Assets {
