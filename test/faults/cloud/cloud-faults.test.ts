@@ -34,7 +34,7 @@ startBefore(async (life) => {
 const hasAll = process.env.BERTH_ALL_FAULTS !== undefined;
 const FAULTS = listFaults(() => trap.url).filter(({ isVariant }) => hasAll || isVariant !== true);
 
-/** What comes back is judged alike for all operations: a check meets every fault, the others one of each kind. */
+/** Answers are judged alike for all operations: a check meets every fault, the others one of each kind. */
 const TELLING: readonly Fault['kind'][] = [
   'cut_before',
   'cut_after',

@@ -24,6 +24,9 @@ const LIVES = { small: 1, full: 3 } as const;
 /** One in so many states is started as a process. */
 const PROCESS_EVERY = { small: 30, full: 200 } as const;
 
+/** So many are checked before other processes have started to do it. */
+const FEW_STATES = 5;
+
 interface Job {
   readonly scenario: Scenario;
   readonly cuts: number;
@@ -42,12 +45,12 @@ class Workshop {
     this.folder = folder;
   }
 
-  static async open({ life, count, size }: Order): Promise<Workshop> {
+  static async open({ life, count }: Order): Promise<Workshop> {
     const { TEST_PROGRAM, TEST_THREADS } = process.env;
     const given = TEST_PROGRAM === undefined || TEST_THREADS === undefined ? await buildProgram() : {};
     const built = { ...given, ...process.env } as Record<'TEST_PROGRAM' | 'TEST_THREADS', string>;
     const processes = Math.min(count, availableParallelism());
-    const checkers = size === 'small' ? new Checkers() : Checkers.fork(processes, built, life);
+    const checkers = count <= FEW_STATES ? new Checkers() : Checkers.fork(processes, built, life);
     return new Workshop(findProgram(built.TEST_PROGRAM), checkers, temporaryFolder(life));
   }
 
