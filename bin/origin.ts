@@ -9,8 +9,10 @@ declare const BUILD_ORIGIN: Origin | null;
 /** The commit of this program, or null if it is unknown. A clone is asked without git, which may be missing. */
 export function findOrigin(): Origin | null {
   if (typeof BUILD_ORIGIN !== 'undefined') return BUILD_ORIGIN;
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const git = join(root, '.git');
   try {
-    const commit = readHead(fileURLToPath(new URL('../.git', import.meta.url)));
+    const commit = existsSync(git) ? readHead(git) : (readArchived(root)?.commit ?? null);
     return commit === null ? null : { commit: commit.slice(0, COMMIT_DIGITS), date: null };
   } catch {
     return null;
@@ -19,6 +21,16 @@ export function findOrigin(): Origin | null {
 
 /** git's own abbreviation grows with the repository. */
 export const COMMIT_DIGITS = 8;
+
+/**
+ * The commit of an unpacked archive of the source, and its time in seconds: `git archive` writes them into the
+ * file. Null in a clone, where the file has the pattern.
+ */
+export function readArchived(root: string): { readonly commit: string; readonly epoch: number } | null {
+  const file = join(root, 'bin', 'commit.txt');
+  const [commit = '', epoch] = existsSync(file) ? readText(file).split(' ') : [];
+  return /^[0-9a-f]{40,64}$/.test(commit) ? { commit, epoch: Number(epoch) } : null;
+}
 
 /** Returns the checked-out commit of a repository. */
 export function readHead(git: string): string | null {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Origin } from '@berth/shell/console/command-line';
-import { COMMIT_DIGITS } from '../bin/origin.ts';
+import { COMMIT_DIGITS, readArchived } from '../bin/origin.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -18,12 +18,16 @@ export interface Source {
   readonly changed: readonly string[];
 }
 
-/** Asks git. An image is built without a repository: there `COMMIT` and `SOURCE_DATE_EPOCH` may say it. */
+/**
+ * Asks git. An unpacked archive says it by itself, and an image is built without a repository: there `COMMIT` and
+ * `SOURCE_DATE_EPOCH` may say it.
+ */
 export function findSource(root = ROOT, env: NodeJS.ProcessEnv = process.env): Source {
   const git = existsSync(join(root, '.git')) ? (...words: string[]) => askGit(root, words) : () => '';
   const [commit = '', seconds = ''] = git('log', '-1', '--format=%H %ct').split(' ');
-  const epoch = Number(env.SOURCE_DATE_EPOCH || seconds);
-  const known = (commit || env.COMMIT || '').slice(0, COMMIT_DIGITS);
+  const archived = readArchived(root);
+  const epoch = Number(env.SOURCE_DATE_EPOCH || seconds || (archived?.epoch ?? 0));
+  const known = (commit || env.COMMIT || archived?.commit || '').slice(0, COMMIT_DIGITS);
   return {
     origin: known === '' ? null : { commit: known, date: epoch > 0 ? toDate(epoch) : null },
     isRelease: git('tag', '--points-at', 'HEAD') !== '',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
@@ -10,7 +10,8 @@ import { packPythonClient, packTypeScriptClient } from './clients.ts';
 import { ARCHITECTURES, writeServerPackage } from './debian.ts';
 import { type LeftOut, type MadeFile, saySize, writeNotes } from './notes.ts';
 import { describeParts } from './sbom.ts';
-import { tryArchive, tryPythonClient, tryTool, tryTypeScriptClient } from './smoke.ts';
+import { tryArchive, tryPythonClient, trySource, tryTool, tryTypeScriptClient } from './smoke.ts';
+import { packSource } from './source-archive.ts';
 import { writeTarGz } from './tar.ts';
 import { writeZip } from './zip.ts';
 
@@ -53,12 +54,15 @@ const nodes: string[] = [];
 for (const platform of Object.keys(PLATFORMS)) await makePlatform(platform);
 await makeClients();
 makeChart();
+await makeSource();
 describeRelease();
 report();
 
 function requireSource() {
   const { origin: found, epoch: seconds, changed } = findSource();
-  if (found?.date == null) throw new Error('A release needs its git repository: the commit is part of it.');
+  if (found?.date == null || !existsSync(join(ROOT, '.git'))) {
+    throw new Error('A release needs its git repository: the commit and its source are part of it.');
+  }
   if (changed.length > 0) {
     throw new Error(`A release is made from a commit. Commit these first:\n${changed.join('\n')}`);
   }
@@ -147,6 +151,13 @@ function makeChart(): void {
   const checked = tryTool('helm', ['lint', '--strict', keep(name, writeTarGz(files, epoch))]);
   const tried = [checked, 'not installed'].filter(Boolean).join('; ');
   list(name, 'Helm chart for several servers on PostgreSQL', tried);
+}
+
+async function makeSource(): Promise<void> {
+  const stem = `berth-${version}`;
+  const name = `${stem}-source.tar.gz`;
+  const tried = await trySource(keep(name, packSource(ROOT, stem)), stem, origin.commit);
+  list(name, 'the source, to repeat what was run', tried);
 }
 
 function describeRelease(): void {

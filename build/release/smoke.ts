@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
+import { readArchived } from '../../bin/origin.ts';
 
 /** Unpacks an archive as a user would, starts it, registers, stops it, and returns what was done. */
 export function tryArchive(archive: string, stem: string, expected: string): Promise<string> {
@@ -22,6 +23,14 @@ export function tryTypeScriptClient(archive: string): Promise<string> {
     const { acquire } = await import(pathToFileURL(join(folder, 'package', 'dist', 'main.js')).href);
     if (typeof acquire !== 'function') throw new Error('The package has no "acquire".');
     return 'imported';
+  });
+}
+
+export function trySource(archive: string, stem: string, expected: string): Promise<string> {
+  return withUnpacked(archive, async (folder) => {
+    const commit = readArchived(join(folder, stem))?.commit;
+    if (!commit?.startsWith(expected)) throw new Error(`It says that it is of ${commit}, not ${expected}.`);
+    return 'unpacked: knows its commit';
   });
 }
 

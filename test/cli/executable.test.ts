@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
+import { readArchived } from '../../bin/origin.ts';
 import { PROJECT } from '../support/clone.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import { startBefore } from '../support/start-before.ts';
@@ -66,7 +67,10 @@ describe('the executable, without Node or any other file', { skip }, () => {
 
   test('says of which commit it is, and of which day', () => {
     const git = (...words: string[]) => spawnSync('git', words, { cwd: PROJECT, encoding: 'utf8' }).stdout;
-    const [commit = '', seconds] = git('log', '-1', '--format=%H %ct').split(' ');
+    const archived = readArchived(PROJECT);
+    const [commit = '', seconds] = archived
+      ? [archived.commit, archived.epoch]
+      : git('log', '-1', '--format=%H %ct').split(' ');
     const date = new Date(Number(seconds) * 1000).toISOString().slice(0, 10);
     const origin = { commit: commit.slice(0, 8), date };
     assert.equal(berth('--version').stdout, `berth 0.1.0 (${origin.commit}, ${date})\n`);

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { readArchived } from '../../bin/origin.ts';
 import { bundleProgram } from '../../build/bundle.ts';
 import { getLocked } from '../../build/locked-package.ts';
 import { requireLocked } from '../../build/pinned-node.ts';
 import { writeServerPackage } from '../../build/release/debian.ts';
 import { writeNotes } from '../../build/release/notes.ts';
 import { describeParts } from '../../build/release/sbom.ts';
+import { packSource } from '../../build/release/source-archive.ts';
 import { writeTarGz } from '../../build/release/tar.ts';
 import { writeZip } from '../../build/release/zip.ts';
 import { findSource } from '../../build/source.ts';
@@ -75,6 +77,46 @@ describe('archives of a release', () => {
       listed.trim(),
       `[('berth/docs/LICENSES.txt', 3, ${date}, '0o100644'), ('berth/berth', 1000, ${date}, '0o100755')]`,
     );
+  });
+});
+
+describe('the archive of the source', { skip: !isFound('git') && 'optional: needs git' }, () => {
+  /** A repository with one commit of the files that say which it is. */
+  function makeRepository(t: { after(work: () => void): void }): { folder: string; commit: string } {
+    const folder = temporaryFolder(t);
+    mkdirSync(join(folder, 'bin'));
+    for (const file of ['.gitattributes', 'bin/commit.txt', 'berth']) {
+      cpSync(join(PROJECT, file), join(folder, file));
+    }
+    writeFileSync(join(folder, 'bin', 'commit.txt'), '$Format:%H %ct$\n');
+    const author = ['-c', 'user.name=one', '-c', 'user.email=one@localhost'];
+    const git = (...words: string[]) => {
+      const { status, stdout, stderr } = spawnSync('git', [...author, ...words], {
+        cwd: folder,
+        encoding: 'utf8',
+      });
+      assert.equal(status, 0, stderr);
+      return stdout.trim();
+    };
+    git('init', '--quiet');
+    git('add', '.');
+    git('commit', '--quiet', '--message', 'one', '--date', '@0');
+    return { folder, commit: git('rev-parse', 'HEAD') };
+  }
+
+  test('is the same whoever packs it, and knows its commit', (t) => {
+    const { folder, commit } = makeRepository(t);
+    const archive = packSource(folder, 'berth-0.1.0');
+    spawnSync('git', ['config', 'tar.umask', '0077'], { cwd: folder });
+    assert.ok(packSource(folder, 'berth-0.1.0').equals(archive));
+    assert.equal(readArchived(folder), null);
+    const unpacked = temporaryFolder(t);
+    spawnSync('tar', ['-xzf', '-'], { cwd: unpacked, input: archive });
+    const source = join(unpacked, 'berth-0.1.0');
+    assert.equal(readArchived(source)?.commit, commit);
+    const { origin, epoch } = findSource(source, {});
+    assert.equal(origin?.commit, commit.slice(0, 8));
+    assert.equal(origin?.date, new Date(epoch * 1000).toISOString().slice(0, 10));
   });
 });
 
