@@ -10,7 +10,7 @@ import { packPythonClient, packTypeScriptClient } from './clients.ts';
 import { ARCHITECTURES, writeServerPackage } from './debian.ts';
 import { type LeftOut, type MadeFile, saySize, writeNotes } from './notes.ts';
 import { describeParts } from './sbom.ts';
-import { tryArchive, tryPythonClient, trySource, tryTool, tryTypeScriptClient } from './smoke.ts';
+import { tryArchive, tryChart, tryPythonClient, trySource, tryTool, tryTypeScriptClient } from './smoke.ts';
 import { packSource } from './source-archive.ts';
 import { writeTarGz } from './tar.ts';
 import { writeZip } from './zip.ts';
@@ -148,7 +148,7 @@ function makeChart(): void {
   const paths = globSync('**/*.*', { cwd: folder });
   const files = paths.map((path) => ({ path, content: readFileSync(join(folder, path)) }));
   const name = `berth-chart-${version}.tgz`;
-  const checked = tryTool('helm', ['lint', '--strict', keep(name, writeTarGz(files, epoch))]);
+  const checked = tryChart(keep(name, writeTarGz(files, epoch)));
   const tried = [checked, 'not installed'].filter(Boolean).join('; ');
   list(name, 'Helm chart for several servers on PostgreSQL', tried);
 }

@@ -7,6 +7,9 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { readArchived } from '../../bin/origin.ts';
 
+/** The version that the chart is checked against. */
+const KUBERNETES = '1.31.0';
+
 /** Unpacks an archive as a user would, starts it, registers, stops it, and returns what was done. */
 export function tryArchive(archive: string, stem: string, expected: string): Promise<string> {
   return withUnpacked(archive, async (folder) => {
@@ -43,11 +46,21 @@ export function tryPythonClient(wheel: string): string {
 }
 
 /** Returns what was checked; null if the tool is not installed here. */
-export function tryTool(tool: string, args: readonly string[]): string | null {
-  const { error, status, stdout, stderr } = spawnSync(tool, args, { encoding: 'utf8' });
+export function tryTool(tool: string, args: readonly string[], input = ''): string | null {
+  const { error, status, stdout, stderr } = spawnSync(tool, args, { input, encoding: 'utf8' });
   if (error !== undefined) return null;
   if (status !== 0) throw new Error(`${tool} found faults:\n${stdout}${stderr}`);
   return `accepted by ${[tool, ...args.filter((word) => /^[a-z]+$/.test(word))].join(' ')}`;
+}
+
+/** Checks the chart, and what helm makes of it. */
+export function tryChart(chart: string): string | null {
+  const linted = tryTool('helm', ['lint', '--strict', chart]);
+  if (linted === null) return null;
+  const template = ['template', 'one', chart, '--kube-version', KUBERNETES];
+  const made = execFileSync('helm', template, { encoding: 'utf8' });
+  const known = tryTool('kubeconform', ['-strict', '-kubernetes-version', KUBERNETES], made);
+  return [linted, known].filter(Boolean).join(', ');
 }
 
 async function withUnpacked(archive: string, work: (folder: string) => Promise<string>): Promise<string> {

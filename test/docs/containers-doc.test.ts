@@ -197,6 +197,16 @@ describe('the Helm chart', () => {
   const CHART = join(PROJECT, 'deploy', 'helm', 'berth');
   const helm = (...words: string[]) => spawnSync('helm', words, { encoding: 'utf8' });
   const skip = helm('version').status !== 0 && 'optional: needs helm';
+  const KUBERNETES = ['--kube-version', '1.31.0'];
+  /** It fetches schemas. There is none for what other projects define. */
+  const kubeconform = (input: string) =>
+    spawnSync('kubeconform', ['-strict', '-kubernetes-version', '1.31.0', '-skip', 'ServiceMonitor'], {
+      input,
+      encoding: 'utf8',
+    });
+  const ANY = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: any }\n';
+  const skipKubeconform =
+    skip || (kubeconform(ANY).status !== 0 && 'optional: needs kubeconform and its schemas');
   const template = read('deploy/helm/berth/templates/deployment.yaml');
 
   test('has the version of the server', () => {
@@ -220,18 +230,33 @@ describe('the Helm chart', () => {
     assert.equal(template.match(/path: \/api\/v4\/health, /g)?.length, 2);
   });
 
-  test('passes helm lint, with every part switched on as well', { skip }, (t) => {
+  /** Values that switch every part on. */
+  function writeValues(t: { after(work: () => void): void }): string {
     const values = join(temporaryFolder(t), 'values.yaml');
     const parts = ['ingress', 'networkPolicy', 'serviceMonitor'].map(
       (part) => `${part}: { enabled: true }\n`,
     );
     const settings = 'settings: { http: { allowedHosts: licenses.example.com } }\ntlsSecretName: tls\n';
     writeFileSync(values, `${parts.join('')}${settings}`);
+    return values;
+  }
+
+  test('makes what Kubernetes knows, with every part switched on as well', { skip: skipKubeconform }, (t) => {
+    for (const more of [[], ['--values', writeValues(t)]]) {
+      const made = helm('template', 'one', CHART, ...KUBERNETES, ...more);
+      assert.equal(made.status, 0, made.stderr);
+      const { status, stdout, stderr } = kubeconform(made.stdout);
+      assert.equal(status, 0, stdout + stderr);
+    }
+  });
+
+  test('passes helm lint, with every part switched on as well', { skip }, (t) => {
+    const values = writeValues(t);
     for (const more of [[], ['--values', values]]) {
       const { status, stdout } = helm('lint', '--strict', CHART, ...more);
       assert.equal(status, 0, stdout);
     }
-    const made = helm('template', 'one', CHART, '--kube-version', '1.31.0', '--values', values);
+    const made = helm('template', 'one', CHART, ...KUBERNETES, '--values', values);
     assert.equal(made.status, 0, made.stderr);
     const resources = parseAllDocuments(made.stdout).map((one) => one.toJS() as Resource);
     assert.equal(resources.length, 8);
@@ -247,15 +272,7 @@ describe('the Helm chart', () => {
   });
 
   test('refuses settings that belong to the chart', { skip }, () => {
-    const { status, stderr } = helm(
-      'template',
-      'one',
-      CHART,
-      '--kube-version',
-      '1.31.0',
-      '--set',
-      'settings.port=1',
-    );
+    const { status, stderr } = helm('template', 'one', CHART, ...KUBERNETES, '--set', 'settings.port=1');
     assert.notEqual(status, 0, stderr);
   });
 });
