@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './server-process.ts';
@@ -29,6 +29,8 @@ export function makeClone(t: TestLife, name: string, { isInstalled = true } = {}
   for (const one of ['berth', 'bin', 'package.json']) {
     cpSync(join(PROJECT, one), join(folder, one), { recursive: true });
   }
+  // From an unpacked archive, the copy would have its commit.
+  rmSync(join(folder, 'bin', 'commit.txt'));
   symlinkSync(join(PROJECT, 'packages'), join(folder, 'packages'));
   if (isInstalled) symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   return {
