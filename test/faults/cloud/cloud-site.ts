@@ -11,7 +11,7 @@ interface TestLife {
 }
 
 interface SiteOptions {
-  /** How long an exchange with the cloud may take. */
+  /** How long an exchange with the cloud may take; by default, longer than one does on a busy machine. */
   readonly timeoutSeconds?: number;
   /** The server asks the cloud itself, with nothing in between. */
   readonly isDirect?: boolean;
@@ -45,7 +45,7 @@ export class Site {
   static async open(t: TestLife, cloud: CloudProcess, options: SiteOptions = {}): Promise<Site> {
     const proxy = await openChaosProxy({ target: cloud.url });
     t.after(() => proxy.close());
-    const { timeoutSeconds = 1, isDirect = false, isHere = false } = options;
+    const { timeoutSeconds = 5, isDirect = false, isHere = false } = options;
     const args = [
       ...['--cloud-url', isDirect ? cloud.url : proxy.url, '--cloud-public-key', cloud.publicKeyFile],
       ...['--cloud-timeout-seconds', `${timeoutSeconds}`],
