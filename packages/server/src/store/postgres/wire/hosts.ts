@@ -77,9 +77,12 @@ export class Hosts {
     return this.#connect(options);
   }
 
-  /** Moves to a newer primary, if there is one. If that fails, whoever needs a connection tries again. */
+  /**
+   * Moves to a newer primary, if there is one; behind a pooler or a virtual address it has the same name. If
+   * that fails, whoever needs a connection tries again.
+   */
   async lookAround(options: OpeningOptions): Promise<void> {
-    if (this.#targets.length > 1) await this.#look(options).catch(() => {});
+    await this.#look(options).catch(() => {});
   }
 
   #dropLost(): void {

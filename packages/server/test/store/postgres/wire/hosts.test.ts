@@ -125,6 +125,17 @@ describe('of several hosts', () => {
     assert.deepEqual(moves, ['b:5432']);
   });
 
+  test('a newer primary is found under the same name, as behind a pooler', async () => {
+    const { open, lookAround, states, moves } = makeHosts('a', { a: 3 });
+    const connection = await open();
+    await lookAround();
+    assert.equal(connection.isDead, false);
+    states.a = 4;
+    await lookAround();
+    assert.equal(connection.isDead, true);
+    assert.deepEqual(moves, ['a:5432']);
+  });
+
   test('the one in use is kept if another one is just as new', async () => {
     const { open, states, moves } = makeHosts('a,b', { a: 'down', b: 3 });
     (await open()).isDead = true;
