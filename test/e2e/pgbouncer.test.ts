@@ -53,8 +53,8 @@ describe('behind PgBouncer', () => {
       size: 2,
       licenses: [hotLicense(TIMEOUT_MINUTES)],
       databasePorts: [
-        await startPgbouncer(t, postgres.port, 'transaction'),
-        await startPgbouncer(t, postgres.port, 'session'),
+        (await startPgbouncer(t, postgres.port, 'transaction')).port,
+        (await startPgbouncer(t, postgres.port, 'session')).port,
       ],
       envs: [{ BERTH_DATABASE_PREPARE_STATEMENTS: 'false' }],
     });
@@ -74,7 +74,7 @@ describe('behind PgBouncer', () => {
       if (isImpossible(t)) return;
       const postgres = await shared();
       const url = new URL(await postgres.createDatabase());
-      url.port = String(await startPgbouncer(t, postgres.port, mode));
+      url.port = String((await startPgbouncer(t, postgres.port, mode)).port);
       await assert.rejects(openPatiently({ url: url.href }), message);
     });
   }

@@ -55,7 +55,11 @@ export class ReplicatedDatabase {
 
   /** Where the primary is. */
   get host(): string {
-    return `127.0.0.1:${this.#primary.postgres.port}`;
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return this.#primary.postgres.port;
   }
 
   #nameBoth(url: string): string {

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BerthApi } from '../../support/berth-api.ts';
+import { ensureTool } from '../../support/install-tools.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
+import { type Pgbouncer, type PoolMode, startPgbouncer } from '../../support/stores/pgbouncer.ts';
 import { hasPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Findings, Life, Order } from '../door/fault.ts';
@@ -26,6 +28,8 @@ const FROZEN_MS = { from: 0, to: 3000 };
 const LONGEST_ANSWER_MS = 15_000;
 /** A server looks for the new primary every other second. */
 const LONGEST_RECOVERY_MS = 6000;
+/** A pooler may lead it to an old primary that hangs, once more. */
+const LONGEST_POOLED_RECOVERY_MS = 15_000;
 
 /** A client rests up to so long before it asks again. */
 const LONGEST_REST_MS = { small: 150, full: 20 } as const;
@@ -34,6 +38,8 @@ const LONGEST_REST_MS = { small: 150, full: 20 } as const;
 const LEAST_ANSWERS = 100;
 
 const PROMOTIONS_PER_FLEET = 10;
+/** Otherwise PgBouncer does not try again for 15 seconds after it could not reach the database. */
+const POOLER = ['server_login_retry = 1'];
 const CRASHES: readonly Crash[] = ['stopped', 'killed', 'frozen'];
 
 /** To ask whether a server stores things, without being in the way of the load. */
@@ -43,19 +49,30 @@ const PROBE = testLicense(2, { product: 'probe', slots: SERVERS, timeoutMinutes:
 interface Site {
   readonly database: ReplicatedDatabase;
   readonly fleet: Fleet;
+  /** What the last of the servers reaches the database through, if anything. */
+  readonly pooler: Pgbouncer | null;
   readonly book: FleetBook;
   /** Ends the load, and waits for what is under way. */
   rest(): Promise<void>;
 }
 
+interface SiteOptions extends Pick<Order, 'seed' | 'size'> {
+  readonly patience: number;
+  /** How the last of the servers shares its connections; `null`: it has its own. */
+  readonly poolMode: PoolMode | null;
+}
+
 async function openSite(
   life: Life,
   database: ReplicatedDatabase,
-  { seed, size, patience }: Pick<Order, 'seed' | 'size'> & { readonly patience: number },
+  { seed, size, patience, poolMode }: SiteOptions,
 ): Promise<Site> {
   const license = hotLicense(TIMEOUT_MINUTES);
-  const postgres = { createDatabase: () => database.createDatabase() } as unknown as TestPostgres;
-  const fleet = await Fleet.start(life, { postgres, size: SERVERS, licenses: [license, PROBE] });
+  const url = await database.createDatabase();
+  const postgres = { createDatabase: async () => url } as unknown as TestPostgres;
+  const pooler = poolMode === null ? null : await startPgbouncer(life, database.port, poolMode, POOLER);
+  const envs = pooler === null ? [] : [{}, throughPooler(url, pooler)];
+  const fleet = await Fleet.start(life, { postgres, size: SERVERS, licenses: [license, PROBE], envs });
   const book = new FleetBook(license);
   const longestAnswerMs = patience * LONGEST_ANSWER_MS;
   const api = new BerthApi(fleet.proxy.url, { connections: CLIENTS, answerTimeoutMs: 2 * longestAnswerMs });
@@ -68,11 +85,20 @@ async function openSite(
     await running;
     api.close();
   };
-  return { database, fleet, book, rest };
+  return { database, fleet, pooler, book, rest };
+}
+
+/** One host, which leads to whichever primary there is. */
+function throughPooler(url: string, { port }: Pgbouncer) {
+  const own = url.replace(/@.*\//, `@127.0.0.1:${port}/`).replace(/\?.*/, '');
+  return { BERTH_DATABASE_URL: own, BERTH_DATABASE_PREPARE_STATEMENTS: 'false' };
 }
 
 /** Ends the primary in one of the ways, and promotes its standby. Returns how long each server needed. */
-async function promoteOnce({ database, fleet, book }: Site, random: Random): Promise<readonly number[]> {
+async function promoteOnce(
+  { database, fleet, pooler, book }: Site,
+  random: Random,
+): Promise<readonly number[]> {
   await database.addStandby();
   await book.waitForAnswers(book.acknowledged + LEAST_ANSWERS);
   await delay(pickNumber(random, WORK_MS));
@@ -83,16 +109,19 @@ async function promoteOnce({ database, fleet, book }: Site, random: Random): Pro
   await database.crashPrimary(crash);
   await delay(pickNumber(random, OUTAGE_MS));
   await database.promote();
+  pooler?.leadTo(database.port);
   const startedMs = performance.now();
   const frozenMs = crash === 'frozen' ? pickNumber(random, FROZEN_MS) : 0;
   const woken = delay(frozenMs).then(() => database.wake());
   const recoveriesMs = await Promise.all(
     fleet.servers.map((server, index) => measureRecovery(server, `probe-${index}`, startedMs)),
   );
-  for (const { api } of fleet.servers) {
+  const poolers = pooler === null ? [] : [`127.0.0.1:${pooler.port}`];
+  const hosts = [...fleet.servers.slice(poolers.length).map(() => database.host), ...poolers];
+  for (const [index, { api }] of fleet.servers.entries()) {
     const { body } = await api.get('/api/admin/status');
     const { host } = body.store as { host: string };
-    if (host !== database.host) book.violations.push(`the status names ${host}, and not ${database.host}`);
+    if (host !== hosts[index]) book.violations.push(`the status names ${host}, and not ${hosts[index]}`);
   }
   await woken;
   await database.endOld();
@@ -120,9 +149,9 @@ async function runPromotions(site: Site, count: number, random: Random, patience
   for (const [index, server] of fleet.servers.entries()) {
     if (!server.isRunning) book.violations.push(`server ${index} has ended by itself: ${server.log}`);
   }
+  const longestMs = patience * (site.pooler === null ? LONGEST_RECOVERY_MS : LONGEST_POOLED_RECOVERY_MS);
   for (const ms of recoveriesMs) {
-    if (ms > patience * LONGEST_RECOVERY_MS)
-      book.violations.push(`a server needed ${Math.round(ms)} ms to recover`);
+    if (ms > longestMs) book.violations.push(`a server needed ${Math.round(ms)} ms to recover`);
   }
   await inspectFleet(fleet, book);
   if (fleet.servers.some(({ log }) => log.includes(NOTICED)))
@@ -131,25 +160,35 @@ async function runPromotions(site: Site, count: number, random: Random, patience
   return { promotions, recoveriesMs, acknowledged: book.acknowledged, violations: book.violations };
 }
 
+/** Every other fleet has a server behind a pooler, if that can be had. */
+const POOL_MODES = [null, 'session', null, 'transaction'] as const;
+
+async function choosePoolMode(fleetNumber: number): Promise<PoolMode | null> {
+  const mode = POOL_MODES[fleetNumber % POOL_MODES.length] ?? null;
+  return mode !== null && (await ensureTool('pgbouncer')) ? mode : null;
+}
+
 async function promoteAgainAndAgain({ count, seed, size, life, say }: Order): Promise<Findings> {
   const patience = patienceOf(size);
   const random = createRandom(seed);
   const violations: string[] = [];
   const recoveriesMs: number[] = [];
-  let promotions = 0;
-  let acknowledged = 0;
+  let [promotions, pooled, acknowledged] = [0, 0, 0];
   const database = await ReplicatedDatabase.start(life, true);
   while (promotions < count && violations.length === 0) {
-    const site = await openSite(life, database, { seed: seed + promotions, size, patience });
+    const poolMode = await choosePoolMode(seed + promotions / PROMOTIONS_PER_FLEET);
+    const site = await openSite(life, database, { seed: seed + promotions, size, patience, poolMode });
     const many = Math.min(PROMOTIONS_PER_FLEET, count - promotions);
     const report = await runPromotions(site, many, random, patience);
     promotions += report.promotions;
+    if (poolMode !== null) pooled += report.promotions;
     acknowledged += report.acknowledged;
     recoveriesMs.push(...report.recoveriesMs);
     violations.push(...report.violations);
     say(`${promotions} promotions, ${acknowledged} acknowledged`);
   }
-  const facts = { acknowledged, 'recovery in ms': summarize(recoveriesMs) };
+  const recovery = { 'recovery in ms': summarize(recoveriesMs) };
+  const facts = { acknowledged, 'with a server behind PgBouncer': pooled, ...recovery };
   if (size === 'small' || violations.length > 0) return { count: promotions, facts, violations };
   const losses = await loseAgainAndAgain({ count: Math.ceil(count / 5), seed, size, life, say });
   return {
@@ -208,11 +247,8 @@ async function loseAgainAndAgain({ count, seed, size, life, say }: Order): Promi
   const database = await ReplicatedDatabase.start(life, false);
   const losses: Loss[] = [];
   while (losses.length < count) {
-    const site = await openSite(life, database, {
-      seed: seed + losses.length,
-      size,
-      patience: patienceOf('small'),
-    });
+    const options = { seed: seed + losses.length, size, patience: patienceOf('small'), poolMode: null };
+    const site = await openSite(life, database, options);
     losses.push(await loseOnce(site, random));
     say(`${losses.length} promotions of a standby that was behind`);
   }
@@ -260,6 +296,7 @@ export const standby: Fault = {
   ],
   hasFound: [
     'When a primary hung, the servers waited for it for 20 seconds, although its standby had been promoted.',
+    'So did a server that reached both of them through a pooler, which was found later.',
     'After a failover that lost changes, a server could keep using its old list of licenses and rules.',
   ],
   async findMissing() {

@@ -6,25 +6,32 @@ import { temporaryFolder } from '../server-process.ts';
 import { findFreePort } from './postgres.ts';
 import { findRunAs } from './postgres-binaries.ts';
 
-type PoolMode = 'session' | 'transaction' | 'statement';
+export type PoolMode = 'session' | 'transaction' | 'statement';
 
-/**
- * Starts a pooler in front of a database, which knows nothing of prepared statements. It ends with the test.
- * Returns its port.
- */
+export interface Pgbouncer {
+  readonly port: number;
+  /** Changes the configuration and has it read again, as an administrator does after a failover. */
+  leadTo(databasePort: number): void;
+}
+
+/** Starts a pooler which knows nothing of prepared statements. It ends with the test. */
 export async function startPgbouncer(
   life: { after(end: () => unknown): void },
   databasePort: number,
   mode: PoolMode,
-): Promise<number> {
+  settings: readonly string[] = [],
+): Promise<Pgbouncer> {
   const folder = temporaryFolder(life);
   const { uid, gid } = findRunAs() ?? {};
   const port = await findFreePort();
-  const files = {
-    users: '"postgres" ""\n',
-    'pgbouncer.ini': [
+  const write = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    if (uid !== undefined && gid !== undefined) chownSync(join(folder, name), uid, gid);
+  };
+  const configure = (toPort: number) => {
+    const lines = [
       '[databases]',
-      `* = host=127.0.0.1 port=${databasePort}`,
+      `* = host=127.0.0.1 port=${toPort}`,
       '[pgbouncer]',
       'listen_addr = 127.0.0.1',
       `listen_port = ${port}`,
@@ -33,13 +40,13 @@ export async function startPgbouncer(
       `auth_file = ${join(folder, 'users')}`,
       `pool_mode = ${mode}`,
       'max_client_conn = 1000',
+      ...settings,
       ...(canPrepare() ? ['max_prepared_statements = 0'] : []),
-    ].join('\n'),
+    ];
+    write('pgbouncer.ini', lines.join('\n'));
   };
-  for (const [name, text] of Object.entries(files)) {
-    writeFileSync(join(folder, name), text);
-    if (uid !== undefined && gid !== undefined) chownSync(join(folder, name), uid, gid);
-  }
+  write('users', '"postgres" ""\n');
+  configure(databasePort);
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
   // It refuses to run as root.
   const child = spawn('pgbouncer', [join(folder, 'pgbouncer.ini')], {
@@ -57,7 +64,11 @@ export async function startPgbouncer(
   });
   if (!(await Promise.race([up, once(child, 'exit').then(() => false)])))
     throw new Error(`PgBouncer ended before it was ready:\n${log}`);
-  return port;
+  const leadTo = (toPort: number) => {
+    configure(toPort);
+    child.kill('SIGHUP');
+  };
+  return { port, leadTo };
 }
 
 /** Older releases do not know the setting, and can never prepare statements. */
