@@ -15,6 +15,8 @@ interface ConsumptionChartProps {
 const HEIGHT = 260;
 const LEFT = 64;
 const TOP = 16;
+/** Room for a point and a day beside it. */
+const DAY_WIDTH = 96;
 const BASE = HEIGHT - 28;
 
 /** The total of the period so far, the maximum, and how it goes on at this pace. */
@@ -136,20 +138,16 @@ function Spread({ ahead, x, y, now, end, days, last }: SpreadProps) {
   return <path class="spread" d={`M${last[0]} ${last[1]}L${x(end)} ${high}V${low}z`} />;
 }
 
-/** Where the forecast meets the maximum. */
-function Reached({ counted, ahead, x, y, now }: Scale) {
+/** Where the forecast meets the maximum. The day is below it, or above it if there is no room beside it. */
+function Reached({ counted, ahead, x, y, now, right }: Scale) {
   if (ahead.fullAt === null || ahead.fullAt <= now) return null;
+  const [atX, atY] = [x(ahead.fullAt), y(counted.max)];
+  const [textX, textY, anchor] =
+    atX + DAY_WIDTH > right ? ([right, atY - 10, 'end'] as const) : ([atX + 8, atY + 18, 'start'] as const);
   return (
     <g>
-      <circle
-        cx={x(ahead.fullAt)}
-        cy={y(counted.max)}
-        r="4"
-        fill="var(--surface)"
-        stroke="var(--warning-shape)"
-        stroke-width="2"
-      />
-      <text x={x(ahead.fullAt) + 8} y={y(counted.max) + 18} fill="var(--warning)" class="warn-text">
+      <circle cx={atX} cy={atY} r="4" fill="var(--surface)" stroke="var(--warning-shape)" stroke-width="2" />
+      <text x={textX} y={textY} fill="var(--warning)" class="warn-text" text-anchor={anchor}>
         {formatDay(ahead.fullAt, now)}
       </text>
     </g>
