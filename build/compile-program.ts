@@ -7,8 +7,8 @@ import { Script } from 'node:vm';
 /**
  * Runs a command and then the server, and writes the code that V8 has compiled by then: an executable that
  * has it starts sooner. Commands have a file of their own, since they do not need the server's code. The Node
- * that runs this must be the one in the executable, with the flags of `compiled-code.ts`: then the same program
- * always gives the same files, after `number-functions.ts`.
+ * that runs this must be the one in the executable, with the flags of `compiled-code.ts`: then, after
+ * `number-functions.ts`, the same program always gives the same files.
  */
 const [assets = '', forCommands = '', forServers = ''] = process.argv.slice(2);
 const program = join(assets, 'program.js');

@@ -6,7 +6,7 @@ interface LockedPackage {
   readonly license?: string;
 }
 
-/** What `package-lock.json` says about the package in a folder: other folders may have other versions of it. */
+/** What `package-lock.json` says about the package in a folder: others may have other versions of it. */
 export function getLocked(folder: string): LockedPackage {
   const text = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8');
   const { packages } = JSON.parse(text) as { packages: Readonly<Record<string, LockedPackage>> };
@@ -15,7 +15,7 @@ export function getLocked(folder: string): LockedPackage {
   return found;
 }
 
-/** The folders of the packages that these files belong to, such as `packages/server/node_modules/nodemailer`. */
+/** The folders of the packages of these files, such as `packages/server/node_modules/nodemailer`. */
 export function listPackages(files: readonly string[]): readonly string[] {
   const folders = files.map((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]);
   return [...new Set(folders.filter((folder) => folder !== undefined))].sort();

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Script } from 'node:vm';
 
 /**
- * Makes compiled code independent of the order in which functions were compiled. V8 writes their numbers in that
- * order into the code, and it differs when a busy machine delays an answer. A process that reads the code gives
- * them new numbers, in the order of the file, so here it is read and written again. Each file needs a process of
- * its own, with the flags of `compiled-code.ts`.
+ * Makes compiled code independent of the order in which functions were compiled. V8 numbers them in that
+ * order, which differs when a busy machine delays an answer. A process that reads the code numbers them again,
+ * in the order of the file; so here it is read and written. Each file needs a process of its own, with the
+ * flags of `compiled-code.ts`.
  */
 const [program = '', file = ''] = process.argv.slice(2);
 const text = readFileSync(program, 'utf8');

@@ -19,7 +19,7 @@ export interface Source {
 }
 
 /**
- * Asks git. An unpacked archive says it by itself, and an image is built without a repository: there `COMMIT` and
+ * Asks git. An unpacked archive has it in a file. An image is built without a repository: there `COMMIT` and
  * `SOURCE_DATE_EPOCH` may say it.
  */
 export function findSource(root = ROOT, env: NodeJS.ProcessEnv = process.env): Source {

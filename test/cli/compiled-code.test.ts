@@ -8,7 +8,8 @@ import { findNode, OWN_PLATFORM } from '../../build/pinned-node.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const PROGRAM =
-  '(function () { function one() { return () => 1; } function two() { return () => 2; } return { one, two }; })';
+  '(function () { function one() { return () => 1; } function two() { return () => 2; }' +
+  ' return { one, two }; })';
 
 /** Calls functions of a program in an order, as the load of a machine decides it, and writes their code. */
 const COMPILE =
