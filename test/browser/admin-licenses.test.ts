@@ -8,7 +8,7 @@ import { makePage } from '../../build/page.ts';
 import { type CloudProcess, startCloudProcess } from '../support/cloud/cloud-process.ts';
 import { pollUntil } from '../support/poll.ts';
 import { startServerHere } from '../support/server-here.ts';
-import { createApi, findBarriers, openPage, PASSWORD, signIn } from './admin-site.ts';
+import { createApi, findBarriers, goTo, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 
 let browser: Browser | null = null;
@@ -48,21 +48,36 @@ after(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-/** The page at this way of adding a license, and the vendor's portal; `null` where there is no browser. */
-async function open(t: TestContext, way: string) {
+/** The pages of the servers and of the portal, which all tests share: opening one takes longer than most. */
+const pages = new Map<string, Awaited<ReturnType<typeof openPage>>>();
+
+async function findPage(t: TestContext, url: string): Promise<Page> {
+  const opened = pages.get(url) ?? (await openPage(browser as Browser, url));
+  t.after(opened.check);
+  if (!pages.has(url) && url !== cloud.url) {
+    await opened.page.goto(url);
+    await signIn(opened.page, 'admin', PASSWORD);
+  }
+  pages.set(url, opened);
+  return opened.page;
+}
+
+/** The page at this way of adding a license; `null` where there is no browser. */
+async function open(t: TestContext, way: string): Promise<Page | null> {
   if (browser === null) {
     t.skip('optional: needs Chromium');
     return null;
   }
-  const { url } = way === 'online' ? server : lonely;
-  const { page, close } = await openPage(browser, url);
-  const portal = await openPage(browser, cloud.url);
-  t.after(close);
-  t.after(portal.close);
-  await portal.page.goto(`${cloud.url}/portal`);
-  await page.goto(`${url}/#/licenses/add?way=${way}`);
-  await signIn(page, 'admin', PASSWORD);
-  return { page, portal: portal.page };
+  const page = await findPage(t, way === 'online' ? server.url : lonely.url);
+  await goTo(page, `licenses/add?way=${way}`);
+  return page;
+}
+
+/** The vendor's portal. */
+async function openPortal(t: TestContext): Promise<Page> {
+  const portal = await findPage(t, cloud.url);
+  await portal.goto(`${cloud.url}/portal`);
+  return portal;
 }
 
 async function save(page: Page, button: string, name: string): Promise<string> {
@@ -103,9 +118,8 @@ async function expectAdded(page: Page, slots: number): Promise<void> {
 
 describe('adding a license', () => {
   test('online: first the keys, then the license key', async (t) => {
-    const opened = await open(t, 'online');
-    if (opened === null) return;
-    const { page } = opened;
+    const page = await open(t, 'online');
+    if (page === null) return;
     const key = await cloud.grant('online', '--slots', '3');
     await page.getByLabel('API key').fill(cloud.keys.apiKey);
     await page.getByLabel('Shared key').fill(cloud.keys.sharedKey);
@@ -126,9 +140,9 @@ describe('adding a license', () => {
   });
 
   test('by file: the key first, then a request goes to the portal, and a file comes back', async (t) => {
-    const opened = await open(t, 'file');
-    if (opened === null) return;
-    const { page, portal } = opened;
+    const page = await open(t, 'file');
+    if (page === null) return;
+    const portal = await openPortal(t);
     const key = await cloud.grant('file', '--slots', '4');
     const keep = page.getByRole('button', { name: 'Keep the key' });
     const typed = page.getByLabel('Public key of the vendor');
@@ -161,9 +175,9 @@ describe('adding a license', () => {
   });
 
   test('by codes: every code is checked while it is typed', async (t) => {
-    const opened = await open(t, 'codes');
-    if (opened === null) return;
-    const { page, portal } = opened;
+    const page = await open(t, 'codes');
+    if (page === null) return;
+    const portal = await openPortal(t);
     const key = await cloud.grant('codes', '--slots', '6');
     const started = (await cloud.run('airgap', 'start', key)) as Readonly<Record<string, string>>;
     const code = started.initialization_code as string;
@@ -208,9 +222,8 @@ describe('adding a license', () => {
   });
 
   test('it is removed after one question', async (t) => {
-    const opened = await open(t, 'online');
-    if (opened === null) return;
-    const { page } = opened;
+    const page = await open(t, 'online');
+    if (page === null) return;
     await page.goto(`${server.url}/#/licenses`);
     await page.getByRole('link', { name: 'online' }).first().click();
     await page.getByRole('button', { name: 'More actions' }).click();

@@ -7,7 +7,16 @@ import type { Browser } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { openWebhookReceiver } from '../support/webhook-receiver.ts';
-import { createApi, findBarriers, goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
+import {
+  createApi,
+  findBarriers,
+  goTo,
+  listPlaces,
+  openPage,
+  PASSWORD,
+  signIn,
+  signOut,
+} from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 import { copyName, type Opened, row, selectSlots, visitPeople } from './people-and-slots.ts';
 import {
@@ -54,8 +63,23 @@ after(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-/** A page for each account, which all tests share: loading it and signing in take longer than most tests. */
-const pages = new Map<string, Awaited<ReturnType<typeof openPage>>>();
+interface Seat {
+  readonly opened: Awaited<ReturnType<typeof openPage>>;
+  /** Nobody at first. */
+  who: string | null;
+}
+
+/** The administrator has a page, and the others take turns at one: opening it takes longer than most tests. */
+const seats = new Map<boolean, Seat>();
+
+async function findSeat(isAdmin: boolean): Promise<Seat> {
+  const known = seats.get(isAdmin);
+  if (known !== undefined) return known;
+  const seat = { opened: await openPage(browser as Browser, server.url), who: null };
+  seats.set(isAdmin, seat);
+  await seat.opened.page.goto(server.url);
+  return seat;
+}
 
 /** The page of an account, at this place; `null` where there is no browser. */
 async function open(t: TestContext, path: string, who = 'admin'): Promise<Opened | null> {
@@ -63,17 +87,17 @@ async function open(t: TestContext, path: string, who = 'admin'): Promise<Opened
     t.skip('optional: needs Chromium');
     return null;
   }
-  const opened = pages.get(who) ?? (await openPage(browser, server.url));
-  const { page } = opened;
-  t.after(opened.check);
-  if (pages.get(who) === undefined) {
-    pages.set(who, opened);
-    await page.goto(`${server.url}/#/${path}`);
-    await signIn(page, who, who === 'admin' ? PASSWORD : OTHER_PASSWORD);
-  }
+  const seat = await findSeat(who === 'admin');
+  const { page } = seat.opened;
+  t.after(seat.opened.check);
   // The last test may have left it small, or with an open dialog.
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.keyboard.press('Escape');
+  if (seat.who !== who) {
+    if (seat.who !== null) await signOut(page);
+    await signIn(page, who, who === 'admin' ? PASSWORD : OTHER_PASSWORD);
+    seat.who = who;
+  }
   await page.getByRole('navigation', { name: 'Screens' }).first().waitFor();
   const go = (next: string) => goTo(page, next);
   await go(path);
@@ -83,9 +107,9 @@ async function open(t: TestContext, path: string, who = 'admin'): Promise<Opened
 describe("the administrator's page", () => {
   test('first run: password, demo license, first slot', async (t) => {
     if (browser === null) return t.skip('optional: needs Chromium');
-    const { page, close } = await openPage(browser, server.url);
-    t.after(close);
-    await page.goto(server.url);
+    const { opened } = await findSeat(true);
+    t.after(opened.check);
+    const { page } = opened;
     const heading = page.getByRole('heading', { name: 'Set up this server' });
     const top = (await heading.boundingBox())?.y;
     assert.deepEqual(await findBarriers(page), []);
@@ -122,8 +146,7 @@ describe("the administrator's page", () => {
     assert.equal((await heading.boundingBox())?.y, top, 'nothing jumps');
     await page.getByRole('link', { name: 'Go to the Overview' }).click();
     await page.getByRole('heading', { name: FINE }).waitFor();
-    await page.getByRole('button', { name: /^Account admin/ }).click();
-    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.getByRole('button', { name: 'Sign in' }).click();
     assert.equal(await faultOf('Name'), 'The name is missing.');
@@ -133,6 +156,7 @@ describe("the administrator's page", () => {
       ['olga', 'operator'],
       ['lena', 'operator', ['demo']],
       ['vera', 'viewer'],
+      ['sue', 'viewer'],
     ]) {
       const user = { name, role, products, password: OTHER_PASSWORD };
       await api.post('/api/admin/users/add', user, token);
@@ -286,12 +310,12 @@ describe("the administrator's page", () => {
     const parts = ['server', 'cloud', 'users', 'tokens', 'limits', 'notifications', 'forwarding', 'backup'];
     const all = [...places, 'people/ada', ...parts.map((part) => `settings/${part}`)];
     const olga = await open(t, 'overview', 'olga');
-    const lena = await open(t, 'overview', 'lena');
-    const vera = await open(t, 'overview', 'vera');
-    if (olga === null || lena === null || vera === null) return;
+    if (olga === null) return;
     await expectNoControl(olga, all, ADMINISTRATORS_ONLY, /Release/);
+    const lena = (await open(t, 'overview', 'lena')) as Opened;
     await expectNoControl(lena, all, NOT_FOR_SOME_PRODUCTS, /Release/);
     await expectLimited(lena, 'demo');
+    const vera = (await open(t, 'overview', 'vera')) as Opened;
     await expectNoControl(vera, all, NOT_FOR_VIEWERS, /Show the slot/);
     await vera.page.keyboard.press('Escape');
     await vera.page.keyboard.press('r');
@@ -299,12 +323,8 @@ describe("the administrator's page", () => {
   });
 
   test('a second factor is turned on, asked for at sign-in, and turned off', async (t) => {
-    if (browser === null) return t.skip('optional: needs Chromium');
-    const account = { name: 'sue', role: 'viewer', password: OTHER_PASSWORD };
-    await api.post('/api/admin/users/add', account, token);
-    const { page, close } = await openPage(browser, server.url);
-    t.after(close);
-    await useSecondFactor(page, server.url, 'sue', OTHER_PASSWORD);
+    const opened = await open(t, 'settings/password', 'sue');
+    if (opened !== null) await useSecondFactor(opened.page, 'sue', OTHER_PASSWORD);
   });
 
   test('an ended session leads to sign-in and back to the same place', async (t) => {
@@ -346,8 +366,7 @@ describe("the administrator's page", () => {
     answer.resolve();
     await row(tab, 'ada').waitFor();
     await tab.unrouteAll();
-    await tab.getByRole('button', { name: /^Account admin/ }).click();
-    await tab.getByRole('menuitem', { name: 'Sign out' }).click();
+    await signOut(tab);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await signIn(page, 'admin', PASSWORD);
     await row(tab, 'ada').waitFor();

@@ -69,6 +69,11 @@ export async function signIn(page: Page, name: string, password: string): Promis
   await page.getByRole('navigation', { name: 'Screens' }).first().waitFor();
 }
 
+export async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Account / }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+}
+
 /** What axe-core calls serious or critical, with the elements. */
 export async function findBarriers(page: Page, rules: readonly string[] = []): Promise<readonly string[]> {
   // Another place behind the `#` is the same page.

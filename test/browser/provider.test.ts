@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
 import { CLIENT, openRealProvider } from '../support/openid/real-provider.ts';
 import { startServerHere } from '../support/server-here.ts';
@@ -52,20 +52,30 @@ after(async () => {
   for (const end of endings.reverse()) await end();
 });
 
-/** A browser that was never here. */
+/** The tab of all tests: opening one takes longer than most of them. */
+let shared: Page | undefined;
+const errors: string[] = [];
+
+async function openTab(browser: Browser): Promise<Page> {
+  const opened = await browser.newPage({ reducedMotion: 'reduce' });
+  opened.on('pageerror', (error) => errors.push(error.message));
+  return opened;
+}
+
+/** The tab, which has forgotten everything; `null` where there is no browser. */
 async function openNew(t: TestContext) {
   if (browser === null) {
     t.skip('optional: needs Chromium');
     return null;
   }
-  const context = await browser.newContext({ reducedMotion: 'reduce' });
-  const tab = await context.newPage();
-  const errors: string[] = [];
-  tab.on('pageerror', (error) => errors.push(error.message));
-  t.after(async () => {
-    await context.close();
-    assert.deepEqual(errors, []);
-  });
+  shared ??= await openTab(browser);
+  const tab = shared;
+  const context = tab.context();
+  await tab.goto('about:blank');
+  await context.clearCookies();
+  const client = await context.newCDPSession(tab);
+  await client.send('Storage.clearDataForOrigin', { origin: page, storageTypes: 'all' });
+  t.after(() => assert.deepEqual(errors, []));
   const signIn = async (who: string) => {
     await tab.getByRole('button', { name: 'Sign in with Company' }).click();
     await tab.getByRole('link', { name: who }).click();

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { codeAt, stepAt } from '../../packages/server/src/services/access/one-time-code.ts';
-import { findBarriers, goTo, signIn } from './admin-site.ts';
+import { findBarriers, signOut } from './admin-site.ts';
 
 /** Turns it on, signs in with a code and with a recovery code, and turns it off. */
-export async function useSecondFactor(page: Page, url: string, name: string, password: string) {
-  await page.goto(url);
-  await signIn(page, name, password);
-  await goTo(page, 'settings/password');
+export async function useSecondFactor(page: Page, name: string, password: string): Promise<void> {
   await page.getByRole('button', { name: 'Turn on…' }).click();
   const secret = await page.getByText(/^[A-Z2-7]{32}$/).innerText();
   assert.match(
@@ -24,8 +21,7 @@ export async function useSecondFactor(page: Page, url: string, name: string, pas
   await page.getByRole('button', { name: 'I have saved them' }).click();
   await page.getByText('10 of 10 recovery codes are left').waitFor();
   const signInWith = async (...tries: readonly string[]) => {
-    await page.getByRole('button', { name: new RegExp(`^Account ${name}`) }).click();
-    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByLabel('Name').fill(name);
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.keyboard.press('Enter');
