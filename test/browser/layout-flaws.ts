@@ -120,22 +120,30 @@ const FIND_FLAWS = `() => {
   return flaws;
 }`;
 
-/** In both themes, at once: painting them would take longer than all the rest. */
 const LOOK = `(async () => {
   // After a change of its size, the page draws itself anew.
   for (const _ of 'ab') await new Promise(requestAnimationFrame);
-  const { dataset } = document.documentElement;
-  const found = ['dark', 'light'].flatMap((theme) => {
-    dataset.theme = theme;
-    return (${FIND_FLAWS})();
-  });
-  return [...new Set(found)];
+  return [...new Set((${FIND_FLAWS})())];
 })()`;
+
+/** Runs in the page: what the themes set that is no color or shadow, and could change sizes. */
+const FIND_THEMED_SIZES = `() => {
+  const isColor = (text) => CSS.supports('color', text) || CSS.supports('box-shadow', text);
+  const listRules = (list) => [...list].flatMap((rule) => [rule, ...listRules(rule.cssRules ?? [])]);
+  return [...document.styleSheets]
+    .flatMap(({ cssRules }) => listRules(cssRules))
+    .filter(({ cssText, selectorText }) => /data-theme|prefers-color/.test(selectorText ?? cssText))
+    .flatMap(({ style, cssText }) => (style === undefined ? [cssText] : [...style].map((name) => {
+      const value = style.getPropertyValue(name);
+      return name === 'color-scheme' || isColor(value) ? '' : name + ': ' + value;
+    })))
+    .filter((text) => text !== '');
+}`;
 
 /** The narrowest of each layout, and one that is wide. */
 const WIDTHS = [1440, 1200, 1024, 720, 390];
 
-/** Looks at the page in every layout and theme; says for each flaw where it is. */
+/** Looks at the page in every layout, in one theme: they are alike in all but colors, see below. */
 export async function findFlaws(page: Page, place: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const width of WIDTHS) {
@@ -144,4 +152,9 @@ export async function findFlaws(page: Page, place: string): Promise<readonly str
     found.push(...flaws.map((flaw) => `${place}, ${width} px: ${flaw}`));
   }
   return found;
+}
+
+/** What differs between the themes and is no color. */
+export function findThemedSizes(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`(${FIND_THEMED_SIZES})()`);
 }

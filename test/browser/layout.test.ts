@@ -8,7 +8,7 @@ import { makePage } from '../../build/page.ts';
 import { goTo, listPlaces, openPage, PASSWORD, signIn } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 import { EXTREME, LONG, ORDINARY, startCrowdedSite } from './crowded-site.ts';
-import { findFlaws } from './layout-flaws.ts';
+import { findFlaws, findThemedSizes } from './layout-flaws.ts';
 
 let browser: Browser | null = null;
 let server: Awaited<ReturnType<typeof startCrowdedSite>>;
@@ -50,6 +50,7 @@ test('no text is cut off or covered, and nothing is wider than the screen', asyn
   await page.goto(`${server.url}/#/overview`);
   await page.getByLabel('Name').waitFor();
   await look('sign in');
+  assert.deepEqual(await findThemedSizes(page), [], 'then it is enough to look at one theme');
   await signIn(page, 'admin', PASSWORD);
   for (const place of PLACES) {
     await goTo(page, place);
