@@ -88,7 +88,10 @@ export async function findBarriers(page: Page, rules: readonly string[] = []): P
         readonly impact: string;
         readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
       }
-      const { violations } = await axe.run(only.length === 0 ? {} : { runOnly: only });
+      const { violations } = await axe.run({
+        resultTypes: ['violations'],
+        ...(only.length === 0 ? {} : { runOnly: only }),
+      });
       return violations
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
