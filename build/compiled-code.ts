@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CACHE, findNode, OWN_PLATFORM } from './pinned-node.ts';
 
@@ -39,9 +38,8 @@ export function compileProgram(assets: string): Readonly<Record<string, string>>
 export function runToCompile(script: string, ...words: readonly string[]): void {
   const given = Object.entries(process.env).filter(([name]) => KEPT_VARIABLES.test(name));
   const file = fileURLToPath(new URL(script, import.meta.url));
-  mkdirSync(CACHE, { recursive: true });
   execFileSync(findNode(OWN_PLATFORM), [...COMPILE_FLAGS, file, ...words], {
-    cwd: CACHE,
+    cwd: dirname(file),
     env: Object.fromEntries(given),
     stdio: 'pipe',
     timeout: COMPILE_TIMEOUT_MS,
