@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { paths } from 'berth-api';
 import createClient from 'openapi-fetch';
-import type { Site } from './site.ts';
+import type { Site } from './site-facts.ts';
 
 /*
  * Calls every operation of the v4 API with the types that openapi-typescript makes of the document. Reads

@@ -5,28 +5,9 @@ import { join } from 'node:path';
 import { startCloudProcess } from '../../support/cloud/cloud-process.ts';
 import { startServerHere } from '../../support/server-here.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
+import type { Site } from './site-facts.ts';
 
 type Facts = Readonly<Record<string, string>>;
-
-/** What a generated client needs in order to call every operation with success. */
-export interface Site {
-  readonly url: string;
-  /** The one-time password of the administrator. */
-  readonly password: string;
-  readonly apiKey: string;
-  readonly sharedKey: string;
-  /** The key of a license of "cad" that the licensing cloud has. */
-  readonly licenseKey: string;
-  /** The answer of the licensing cloud to a request of this server. */
-  readonly licenseFile: string;
-  readonly airgap: {
-    readonly licenseKey: string;
-    readonly initializationCode: string;
-    readonly policyFile: string;
-    readonly policyId: string;
-    readonly confirmationCode: string;
-  };
-}
 
 interface TestContext {
   after(work: () => unknown): void;
