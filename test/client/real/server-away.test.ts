@@ -14,7 +14,7 @@ describe('an application whose server', () => {
     ['is killed', 'SIGKILL'],
   ] as const) {
     test(`${what} keeps its slot, or loses it and gets it back`, async (t) => {
-      const server = await ServerUnderTest.start(t, { licenses: [LICENSE] });
+      const server = await ServerUnderTest.start(t, { licenses: [LICENSE], isHere: signal === 'SIGTERM' });
       let { url } = server;
       const { slot, pass } = await watchSlot(['berth.test'], () => url);
 
