@@ -4,9 +4,9 @@ import { Script } from 'node:vm';
 
 /**
  * Makes compiled code independent of the order in which functions were compiled. V8 numbers them in that
- * order, which differs when a busy machine delays an answer. A process that reads the code numbers them again,
- * in the order of the file; so here it is read and written. Each file needs a process of its own, with the
- * flags of `compiled-code.ts`.
+ * order, which differs when a busy machine delays an answer. A process that reads the code numbers them
+ * again, in the order of the file; so here it is read and written. Each file needs a process of its own,
+ * with the flags of `compiled-code.ts`.
  */
 const [program = '', file = ''] = process.argv.slice(2);
 const text = readFileSync(program, 'utf8');

@@ -69,7 +69,7 @@ interface Seat {
   who: string | null;
 }
 
-/** The administrator has a page, and the others take turns at one: opening it takes longer than most tests. */
+/** Opening a page takes longer than most tests: the administrator has one, and the others share another. */
 const seats = new Map<boolean, Seat>();
 
 async function findSeat(isAdmin: boolean): Promise<Seat> {
