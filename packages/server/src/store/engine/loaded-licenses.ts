@@ -44,7 +44,8 @@ export interface LoadedLicense {
 interface KeptTotals {
   readonly totals: ConsumptionTotals;
   readonly license: License;
-  readonly meters: Meters['known'];
+  /** Their revision. */
+  readonly meters: number;
   /** When the next window ends, and its total with it. */
   readonly endsAt: Instant | null;
 }
@@ -230,16 +231,16 @@ export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): (
   const { noEndBefore, noFeatureEndBefore } = entry;
   const eventCount = entry.events.length;
   const historyCount = entry.history.length;
-  const { known, changed } = entry.meters;
   const { counts } = entry;
   const undoCounts = counts?.remember();
+  const undoMeters = entry.meters.remember();
   return () => {
     undoCounts?.();
+    undoMeters();
     entry.order = order;
     if (entry.removedAt !== removedAt) licenses.setRemoved(entry, removedAt);
     if (entry.license !== license) licenses.replaceLicense(entry, license);
     Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched, counts });
-    Object.assign(entry.meters, { known, changed });
     entry.events.length = eventCount;
     entry.history.length = historyCount;
   };
@@ -264,5 +265,5 @@ export function mayHaveFeatureSlots(entry: LoadedLicense): boolean {
 
 /** Whether the running batch has changed what is written with the license. */
 export function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
-  return isChanged || meters.changed.size > 0 || events.length > 0 || history.length > 0;
+  return isChanged || meters.hasChanged || events.length > 0 || history.length > 0;
 }

@@ -4,66 +4,97 @@ import type { LicenseId } from '../../core/nouns/license.ts';
 import type { MeterNeed } from '../../core/view.ts';
 import type { Statements } from './statements.ts';
 
-const NONE: ReadonlySet<string> = new Set();
+/** A meter as it was before a command replaced it. */
+interface Step {
+  readonly feature: string;
+  readonly before: Meter | undefined;
+  readonly wasChanged: boolean;
+}
 
 /**
  * The meters of one license in the writer's memory: a thousand counts in one batch are one row in the
- * database. Meters and the collections of them are replaced, never changed, so that a command is undone by
- * putting the old ones back, and one that counts nothing pays nothing for it.
+ * database. Meters are replaced, never changed.
  */
 export class Meters {
   readonly #licenseId: LicenseId;
-  /** Another map after every change, so that anything made from the meters can be recognized as outdated. */
-  known = new Map<string, Meter>();
-  changed = NONE;
+  readonly #known = new Map<string, Meter>();
+  readonly #changed = new Set<string>();
+  /** What this batch has replaced, for commands that are undone. */
+  #steps: Step[] = [];
+  /** Another number after every change, so that anything made from the meters can be recognized as outdated. */
+  revision = 0;
 
   constructor(licenseId: LicenseId) {
     this.#licenseId = licenseId;
   }
 
+  get hasChanged(): boolean {
+    return this.#changed.size > 0;
+  }
+
   /** The meter in this window. One in another window is written first, then loaded again. */
   get(statements: Statements, { feature, windowStart }: MeterNeed): Meter {
-    const known = this.known.get(feature);
+    const known = this.#known.get(feature);
     if (known !== undefined && known.windowStart === windowStart) return known;
-    if (known !== undefined && this.changed.has(feature)) this.#write(statements, known);
+    const isChanged = known !== undefined && this.#changed.has(feature);
+    if (isChanged) this.#write(statements, known);
     const meter = this.#load(statements, feature, windowStart);
-    // What was read is true whether or not the command is undone, so it may join what is remembered.
-    if (known === undefined) this.known.set(feature, meter);
-    else this.#replace(meter);
+    if (isChanged) this.#replace(meter);
+    // What was read is true whether or not the command is undone.
+    else this.#known.set(feature, meter);
+    if (known !== undefined) this.revision += 1;
     return meter;
   }
 
   put(meter: Meter): void {
     this.#replace(meter);
-    if (!this.changed.has(meter.feature)) this.changed = new Set(this.changed).add(meter.feature);
+    this.#changed.add(meter.feature);
+    this.revision += 1;
   }
 
   #replace(meter: Meter): void {
-    this.known = new Map(this.known).set(meter.feature, meter);
+    const { feature } = meter;
+    this.#steps.push({ feature, before: this.#known.get(feature), wasChanged: this.#changed.has(feature) });
+    this.#known.set(feature, meter);
+  }
+
+  /** Returns how to undo whatever a command changes here. */
+  remember(): () => void {
+    const { length } = this.#steps;
+    return () => {
+      for (const { feature, before, wasChanged } of this.#steps.splice(length).reverse()) {
+        if (before === undefined) this.#known.delete(feature);
+        else this.#known.set(feature, before);
+        if (!wasChanged) this.#changed.delete(feature);
+        this.revision += 1;
+      }
+    };
   }
 
   /** Counts one feature slot more or less, in whatever window. */
   addInUse(statements: Statements, feature: string, difference: number): void {
-    const meter = this.known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
+    const meter = this.#known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
     this.put({ ...meter, storedInUse: meter.storedInUse + difference });
   }
 
   /** Slots of a feature in use, as stored. */
   countInUse(statements: Statements, feature: string): number {
-    return (this.known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW)).storedInUse;
+    return (this.#known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW)).storedInUse;
   }
 
   /** All slots of all features are gone. */
   clearInUse(statements: Statements, features: readonly string[]): void {
     for (const feature of features) {
-      const meter = this.known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
+      const meter = this.#known.get(feature) ?? this.#load(statements, feature, ANY_WINDOW);
       if (meter.storedInUse !== 0) this.put({ ...meter, storedInUse: 0 });
     }
   }
 
+  /** Call when the batch is decided: nothing is undone after it. */
   flush(statements: Statements): void {
-    for (const feature of this.changed) this.#write(statements, this.known.get(feature) as Meter);
-    this.changed = NONE;
+    for (const feature of this.#changed) this.#write(statements, this.#known.get(feature) as Meter);
+    this.#changed.clear();
+    this.#steps = [];
   }
 
   #load(statements: Statements, feature: string, windowStart: Instant): Meter {

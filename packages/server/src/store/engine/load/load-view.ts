@@ -302,11 +302,11 @@ function countLive(statements: Statements, id: number, feature: string | null, n
  */
 export function totalsOf(statements: Statements, entry: LoadedLicense, now: Instant): ConsumptionTotals {
   const kept = entry.totals;
-  const isKept = kept !== null && kept.license === entry.license && kept.meters === entry.meters.known;
+  const isKept = kept !== null && kept.license === entry.license && kept.meters === entry.meters.revision;
   if (isKept && (kept.endsAt === null || now < kept.endsAt)) return kept.totals;
   const totals = makeTotals(statements, entry, now);
   const { license, meters } = entry;
-  entry.totals = { totals, license, meters: meters.known, endsAt: firstWindowEnd(license, now) };
+  entry.totals = { totals, license, meters: meters.revision, endsAt: firstWindowEnd(license, now) };
   return totals;
 }
 
