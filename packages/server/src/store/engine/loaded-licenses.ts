@@ -231,18 +231,18 @@ export function rememberEntry(licenses: LoadedLicenses, entry: LoadedLicense): (
   const { noEndBefore, noFeatureEndBefore } = entry;
   const eventCount = entry.events.length;
   const historyCount = entry.history.length;
+  const stepCount = entry.meters.steps.length;
   const { counts } = entry;
   const undoCounts = counts?.remember();
-  const undoMeters = entry.meters.remember();
   return () => {
     undoCounts?.();
-    undoMeters();
     entry.order = order;
     if (entry.removedAt !== removedAt) licenses.setRemoved(entry, removedAt);
     if (entry.license !== license) licenses.replaceLicense(entry, license);
     Object.assign(entry, { storedInUse, noEndBefore, noFeatureEndBefore, isChanged, isTouched, counts });
     entry.events.length = eventCount;
     entry.history.length = historyCount;
+    entry.meters.undoAfter(stepCount);
   };
 }
 
@@ -265,5 +265,5 @@ export function mayHaveFeatureSlots(entry: LoadedLicense): boolean {
 
 /** Whether the running batch has changed what is written with the license. */
 export function hasNews({ isChanged, meters, events, history }: LoadedLicense): boolean {
-  return isChanged || meters.hasChanged || events.length > 0 || history.length > 0;
+  return isChanged || meters.changed.size > 0 || events.length > 0 || history.length > 0;
 }

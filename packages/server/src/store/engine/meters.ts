@@ -18,25 +18,21 @@ interface Step {
 export class Meters {
   readonly #licenseId: LicenseId;
   readonly #known = new Map<string, Meter>();
-  readonly #changed = new Set<string>();
+  readonly changed = new Set<string>();
   /** What this batch has replaced, for commands that are undone. */
-  #steps: Step[] = [];
-  /** Another number after every change, so that anything made from the meters can be recognized as outdated. */
+  readonly steps: Step[] = [];
+  /** Grows with every change, so that anything made from the meters can be recognized as outdated. */
   revision = 0;
 
   constructor(licenseId: LicenseId) {
     this.#licenseId = licenseId;
   }
 
-  get hasChanged(): boolean {
-    return this.#changed.size > 0;
-  }
-
   /** The meter in this window. One in another window is written first, then loaded again. */
   get(statements: Statements, { feature, windowStart }: MeterNeed): Meter {
     const known = this.#known.get(feature);
     if (known !== undefined && known.windowStart === windowStart) return known;
-    const isChanged = known !== undefined && this.#changed.has(feature);
+    const isChanged = known !== undefined && this.changed.has(feature);
     if (isChanged) this.#write(statements, known);
     const meter = this.#load(statements, feature, windowStart);
     if (isChanged) this.#replace(meter);
@@ -48,27 +44,24 @@ export class Meters {
 
   put(meter: Meter): void {
     this.#replace(meter);
-    this.#changed.add(meter.feature);
+    this.changed.add(meter.feature);
     this.revision += 1;
   }
 
   #replace(meter: Meter): void {
     const { feature } = meter;
-    this.#steps.push({ feature, before: this.#known.get(feature), wasChanged: this.#changed.has(feature) });
+    this.steps.push({ feature, before: this.#known.get(feature), wasChanged: this.changed.has(feature) });
     this.#known.set(feature, meter);
   }
 
-  /** Returns how to undo whatever a command changes here. */
-  remember(): () => void {
-    const { length } = this.#steps;
-    return () => {
-      for (const { feature, before, wasChanged } of this.#steps.splice(length).reverse()) {
-        if (before === undefined) this.#known.delete(feature);
-        else this.#known.set(feature, before);
-        if (!wasChanged) this.#changed.delete(feature);
-        this.revision += 1;
-      }
-    };
+  /** Undoes all steps but the first. */
+  undoAfter(stepCount: number): void {
+    for (const { feature, before, wasChanged } of this.steps.splice(stepCount).reverse()) {
+      if (before === undefined) this.#known.delete(feature);
+      else this.#known.set(feature, before);
+      if (!wasChanged) this.changed.delete(feature);
+      this.revision += 1;
+    }
   }
 
   /** Counts one feature slot more or less, in whatever window. */
@@ -92,9 +85,9 @@ export class Meters {
 
   /** Call when the batch is decided: nothing is undone after it. */
   flush(statements: Statements): void {
-    for (const feature of this.#changed) this.#write(statements, this.#known.get(feature) as Meter);
-    this.#changed.clear();
-    this.#steps = [];
+    for (const feature of this.changed) this.#write(statements, this.#known.get(feature) as Meter);
+    this.changed.clear();
+    this.steps.length = 0;
   }
 
   #load(statements: Statements, feature: string, windowStart: Instant): Meter {

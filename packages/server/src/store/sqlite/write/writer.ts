@@ -368,7 +368,7 @@ export class SqliteWriter {
 
   #writeEntry(entry: LoadedLicense, now: Instant): void {
     const { license, storedInUse, counts } = entry;
-    if (entry.meters.hasChanged) entry.meters.flush(this.#statements);
+    if (entry.meters.changed.size > 0) entry.meters.flush(this.#statements);
     entry.head = this.#ledger.addLink(license.id, entry.head, entry.events, now);
     const { n, mac } = entry.head;
     this.#statements.updateLicenseHead.run(storedInUse, counts?.flush() ?? null, n, mac, license.id);

@@ -35,20 +35,20 @@ describe('the meters of a license', () => {
     const again = new Meters(licenseId(7));
     assert.deepEqual(again.get(statements, EARLY), early);
     assert.equal(again.get(statements, LATE).total, 2);
-    assert.deepEqual([meters.hasChanged, again.hasChanged], [false, false]);
+    assert.deepEqual([meters.changed.size, again.changed.size], [0, 0]);
   });
 
   test('are restored when a command is undone', (t) => {
     const { statements, meters } = setUp(t);
     meters.put({ ...meters.get(statements, EARLY), total: 5, pending: 5 });
     const { revision } = meters;
-    const undo = meters.remember();
+    const stepCount = meters.steps.length;
     meters.put({ ...meters.get(statements, EARLY), total: 9, pending: 9 });
     meters.addInUse(statements, 'render', 1);
     const late = meters.get(statements, LATE);
     meters.put({ ...late, total: 3, pending: 12 });
     assert.notEqual(meters.revision, revision, 'whoever kept something of it has to look again');
-    undo();
+    meters.undoAfter(stepCount);
     const { total, pending } = meters.get(statements, EARLY);
     assert.deepEqual([total, pending], [5, 5]);
     meters.flush(statements);
