@@ -19,7 +19,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   fromSuite({
     name: 'rule-trial',
-    promise: '"rules try" says what the server would have answered under other rules, request by request.',
+    promise: '"rules try" gives the answers that the server would have given under other rules.',
     unit: 'days of history',
     sizes: { small: 1, full: 30 },
     file: 'test/model/rule-trial.test.ts',
@@ -37,13 +37,17 @@ export const SUITE_FAULTS: readonly Fault[] = [
     name: 'lane',
     promise:
       'The fast lane reads requests as Node does, gives the same answers, and leaves the rest to Node.',
-    unit: 'streams of bytes',
+    unit: 'byte streams',
     sizes: { small: 700, full: 1_000_000 },
     async run({ count, seed, life, say }) {
       const { inLane, inNode } = await compareMany({ seed, streams: count, say });
       const streams = Math.ceil(count / WHOLE_SHARE);
       await compareWhole(life, { seed, streams, say });
-      const facts = { 'in the lane': inLane, 'left to Node': inNode, 'to a whole server': streams };
+      const facts = {
+        'requests read by the lane': inLane,
+        'requests left to Node': inNode,
+        'byte streams to a whole server': streams,
+      };
       return { count, facts, violations: [] };
     },
   },

@@ -11,9 +11,9 @@ import { examineOther } from './examine-others.ts';
 /** What came of a flipped bit, in the order in which it is noticed. */
 const OUTCOMES = [
   'refused at start or restore',
-  'said in the log at start',
-  'found by doctor or audit verify',
-  'without effect',
+  'reported at start, server runs',
+  'reported by doctor or audit verify',
+  'no effect',
   'not protected',
   'unnoticed',
 ] as const;
@@ -80,7 +80,7 @@ class BitFlipper {
     flipBit(join(this.#folder, bit.file), bit);
     const read = examineOther(this.#folder, bit.file);
     if (read === null) return { outcome: 'refused at start or restore', places: [] };
-    if (read === examineOther(others, bit.file)) return { outcome: 'without effect', places: [] };
+    if (read === examineOther(others, bit.file)) return { outcome: 'no effect', places: [] };
     return unnoticed([bit.file]);
   }
 }
@@ -97,11 +97,12 @@ function judge(bit: Bit, expected: Examined, actual: Examined): Flipped {
     if (NAMES_ITS_REASON.test(refusal)) return { outcome: 'refused at start or restore', places: [] };
     return { outcome: 'unnoticed', places: [`the refusal says nothing: ${refusal}`] };
   }
-  if (notices.length > 0) return { outcome: 'said in the log at start', places: [] };
+  if (notices.length > 0) return { outcome: 'reported at start, server runs', places: [] };
   const places = findDifferences(expected, actual);
-  if (isFoundByExamination(expected, actual)) return { outcome: 'found by doctor or audit verify', places };
+  if (isFoundByExamination(expected, actual))
+    return { outcome: 'reported by doctor or audit verify', places };
   return places.length === 0
-    ? { outcome: 'without effect', places }
+    ? { outcome: 'no effect', places }
     : unnoticed(places.map((place) => `${bit.file}: ${place}`));
 }
 
@@ -164,7 +165,7 @@ async function flipWithoutSums({ count, seed, life, say }: Order) {
   for (let done = 0; done < count; done++) {
     const { outcome } = await flipper.flip(choose(random), false);
     add(outcomes, outcome);
-    if (outcome !== 'without effect') found += 1;
+    if (outcome !== 'no effect') found += 1;
   }
   say(JSON.stringify(Object.fromEntries(outcomes)));
   return { count, found };
@@ -173,18 +174,19 @@ async function flipWithoutSums({ count, seed, life, say }: Order) {
 export const bitrot: Fault = {
   name: 'bitrot',
   promise:
-    'A bit that flips on the disk is detected, or changes no fact and no answer. Exceptions are the files ' +
-    'that are listed as not protected.',
+    'A bit that flips on the disk is refused or reported at the next start, or changes no row and no ' +
+    'answer. Exceptions are the files that are listed as not protected.',
   unit: 'flipped bits',
   sizes: { small: 40, full: 5000 },
   run: flipAgainAndAgain,
   hasFound: [
-    'Of the bits in rows of licenses, totals, accounts, tokens and the audit log, 45 in 100 changed a ' +
-      'fact, and nobody noticed. Since then every page has a checksum.',
-    'A flipped bit in the write-ahead log made SQLite drop all commits behind it without a word. ' +
-      'Since then a start says so.',
-    'A certificate or key for TLS with a flipped bit was accepted, and every client refused it.',
-    'A start that could not read a page said only which JSON it could not parse.',
+    'Of 200 bits flipped in rows of licenses, totals, accounts, tokens and the audit log, 89 changed data ' +
+      'unnoticed. Since then every page has a checksum.',
+    'A flipped bit in the write-ahead log made SQLite silently drop every commit after it. Since then the ' +
+      'next start reports it.',
+    'A TLS certificate or key with a flipped bit was accepted. Since then a start checks the key, and each ' +
+      'certificate whose issuer is in the file; only clients can check the others.',
+    'When a start could not read a page, its error was only that some JSON could not be parsed.',
   ],
   controls: [
     {

@@ -235,7 +235,12 @@ export const cloudMitm: Fault = {
     const { steps, quietPoints, counted, played } = report;
     const kinds = [...played.values()].filter((times) => times > 0).length;
     const few = kinds < LEAST_KINDS ? [`only ${kinds} kinds of tricks were played`] : [];
-    const facts = { steps, 'points where all must agree': quietPoints, counted, 'kinds of tricks': kinds };
+    const facts = {
+      steps,
+      'times that both sides had to agree exactly': quietPoints,
+      'units counted': counted,
+      'kinds of tampering': kinds,
+    };
     return { count: Math.min(count, report.exchanges), facts, violations: [...report.violations, ...few] };
   },
 };

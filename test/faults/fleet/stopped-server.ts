@@ -159,8 +159,8 @@ async function stopAgainAndAgain({ count, seed, size, life, say }: Order): Promi
     say(`${stops} stops`);
   }
   const facts = {
-    'acknowledged by the other one': acknowledged,
-    'longest wait of the other one in ms': Math.round(longestWaitMs),
+    'acknowledged by the other server': acknowledged,
+    'longest wait of the other server in ms': Math.round(longestWaitMs),
   };
   return { count: stops, facts, violations };
 }

@@ -86,7 +86,7 @@ async function letThemCome({ count, size, life }: Order, url: string | null): Pr
 export const herd: Fault = {
   name: 'herd',
   promise:
-    'When twice as many users as there are slots ask at once, every slot is lent and every request is ' +
+    'When 10,000 users arrive within five seconds for 5,000 slots, every slot is lent and every request is ' +
     'answered within ten seconds.',
   unit: 'registers',
   sizes: { small: 200, full: 10_000 },

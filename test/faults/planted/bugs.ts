@@ -32,14 +32,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     count: 300,
   },
   {
-    kind: 'Unread checksum: a page that is not as it was written is taken for right.',
+    kind: 'Ignored checksum: a page that has changed on the disk is taken as valid.',
     file: `${SERVER}/store/sqlite/wire/page-sums.ts`,
     right: 'if (sum !== 0 && actual[index] !== sum &&',
     wrong: 'if (sum === 0 && actual[index] !== sum &&',
     foundBy: 'bitrot',
   },
   {
-    kind: 'Early free: a server that was paused gives nobody their time back.',
+    kind: 'Early end: after a pause of the server, slots are not extended by it.',
     file: `${SERVER}/core/clock/clock.ts`,
     right: 'const downFrom = (now: Instant) => (now - mark > restMs ? mark : null);',
     wrong: 'const downFrom = (now: Instant) => (now - mark > 1e12 * restMs ? mark : null);',
@@ -92,7 +92,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     foundBy: 'pause-fleet',
   },
   {
-    kind: 'Unknown commit: what was committed when the connection broke is done again.',
+    kind: 'Unknown commit: a change that was committed as the connection broke is made again.',
     file: `${SERVER}/store/postgres/write/receipts.ts`,
     right: 'value === batch && key.startsWith',
     wrong: "value === '' && key.startsWith",
@@ -114,7 +114,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     foundBy: 'line',
   },
   {
-    kind: 'Forgotten failure: after a failed sync the server goes on with what is in its memory.',
+    kind: 'Ignored failure: after a failed sync, the server carries on with what it has in memory.',
     file: `${SERVER}/store/sqlite/write/writer.ts`,
     right: 'if (!this.#recovery.isBroken) return;',
     wrong: 'if (this.#recovery !== undefined) return;',

@@ -178,7 +178,7 @@ function makeControl(name: string, lie: Lie): Control {
 
 export const powercut: Fault = {
   name: 'powercut',
-  promise: 'After a power cut, everything that was acknowledged is there, and nothing else.',
+  promise: 'After a power cut, everything that was acknowledged is there, and nothing that was refused.',
   unit: 'power cuts',
   sizes: { small: 3, full: 20_000 },
   run: cutThePower,

@@ -258,10 +258,10 @@ async function loseAgainAndAgain({ count, seed, size, life, say }: Order): Promi
 function describeLosses(losses: readonly Loss[]): Findings['facts'] {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
   return {
-    'asynchronous promotions': losses.length,
-    'standby behind by ms': summarize(losses.map(({ heldMs }) => heldMs)),
-    'acknowledged meanwhile': sum(losses.map(({ acknowledged }) => acknowledged)),
-    'counts lost': sum(losses.map(({ missing }) => missing)),
+    'control: promotions of an asynchronous standby': losses.length,
+    'control: it was behind by ms': summarize(losses.map(({ heldMs }) => heldMs)),
+    'control: acknowledged while it was behind': sum(losses.map(({ acknowledged }) => acknowledged)),
+    'control: of these, counts lost, as expected': sum(losses.map(({ missing }) => missing)),
   };
 }
 
@@ -296,7 +296,7 @@ export const standby: Fault = {
   ],
   hasFound: [
     'When a primary hung, the servers waited for it for 20 seconds, although its standby had been promoted.',
-    'So did a server that reached both of them through a pooler, which was found later.',
+    'Behind a connection pooler, the server still waited up to 23 seconds for the old primary.',
     'After a failover that lost changes, a server could keep using its old list of licenses and rules.',
   ],
   async findMissing() {

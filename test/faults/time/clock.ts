@@ -86,7 +86,8 @@ async function changeAgainAndAgain({ count, seed, life, say }: Order): Promise<F
 
 export const clock: Fault = {
   name: 'clock',
-  promise: 'Whatever the clock is set to, no user loses a slot and no user gains time.',
+  promise:
+    'Setting the clock back gives nobody extra time; setting it forward while the server runs takes no slot.',
   unit: 'changes of the clock',
   sizes: { small: 6, full: 200 },
   findMissing: missFakedClock,
