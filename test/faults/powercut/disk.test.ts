@@ -25,12 +25,13 @@ function write(text: string, at = 0): Happening {
 function cut(
   t: TestContext,
   happenings: readonly Happening[],
-  mood: 'gone' | 'kept' = 'gone',
+  mood: 'gone' | 'kept' | 'torn' = 'gone',
+  seed = 1,
 ): string | null {
   const disk = new Disk({ inode: ROOT, bytes: null, children: {} });
   for (const happening of happenings) disk.apply(happening);
   const folder = temporaryFolder(t);
-  const dice: Dice = { random: createRandom(1), moods: [mood] };
+  const dice: Dice = { random: createRandom(seed), moods: [mood] };
   writeCut(disk.root, folder, dice);
   const file = join(folder, 'file');
   return existsSync(file) ? readFileSync(file, 'utf8') : null;
@@ -57,6 +58,16 @@ describe('after a power cut', () => {
     const truncate: Happening = { kind: 'truncate', inode: FILE, size: 1 };
     assert.equal(cut(t, [create, syncRoot, write('text'), syncFile, truncate]), 'text');
     assert.equal(cut(t, [create, syncRoot, write('text'), syncFile, truncate, syncFile]), 't');
+  });
+
+  test('a write that was not synced may be torn at every sector of 512 or 4,096 bytes', (t) => {
+    const done = [create, syncRoot, write('a'.repeat(4 * PAGE)), syncFile, write('b'.repeat(4 * PAGE))];
+    const texts = Array.from({ length: 50 }, (_, seed) => cut(t, done, 'torn', seed) ?? '');
+    const lengths = texts.flatMap((text) => [...text.matchAll(/a+|b+/g)].map(([part]) => part.length));
+    assert.ok(lengths.every((length) => length % 512 === 0));
+    assert.ok(lengths.some((length) => length < PAGE));
+    const inPages = texts.filter((text) => !/^a+$|^b+$/.test(text) && /^(a{4096}|b{4096})+$/.test(text));
+    assert.ok(inPages.length > 0, 'some are torn between pages only');
   });
 });
 
