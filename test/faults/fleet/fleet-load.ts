@@ -41,10 +41,12 @@ const ENOUGH_VIOLATIONS = 20;
 /** Clients that use all of one license, each as fast as it may, until told to stop. */
 export class FleetLoad {
   readonly #options: LoadOptions;
+  readonly #pauses: Random;
   #endedMs = Number.POSITIVE_INFINITY;
 
   constructor(options: LoadOptions) {
     this.#options = options;
+    this.#pauses = createRandom(options.seed + options.clients);
   }
 
   /** Requests under way are still answered, or repeated until they are. */
@@ -65,7 +67,7 @@ export class FleetLoad {
     const { longestRestMs = 0 } = this.#options;
     for (let n = 0; !this.#isOver(); n++) {
       await this.#step(random, pickOne(random, users), `${client}-${n}`);
-      if (longestRestMs > 0) await delay(longestRestMs * Math.random());
+      if (longestRestMs > 0) await delay(longestRestMs * random());
     }
   }
 
@@ -163,7 +165,7 @@ export class FleetLoad {
     for (let isRepeat = false; ; isRepeat = true) {
       const { answer, sentMs } = await this.#try(path, body, headers);
       if (answer !== null) return { answer, sentMs, isRepeat };
-      await delay(LONGEST_PAUSE_MS * Math.random());
+      await delay(LONGEST_PAUSE_MS * this.#pauses());
       if (performance.now() > this.#endedMs + LONGEST_REPEATING_MS) {
         this.#options.book.violations.push(`${path} of ${body.user} was never answered`);
         return null;
