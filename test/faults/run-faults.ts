@@ -7,6 +7,7 @@ import { makeUpSeed } from '../support/random.ts';
 import { readWholeNumber } from '../support/whole-number.ts';
 import { carryOut } from './door/carry-out.ts';
 import type { Fault, Size } from './door/fault.ts';
+import { findMissing } from './door/needs.ts';
 import { writeRecord } from './door/record.ts';
 import { FAULTS } from './faults.ts';
 
@@ -25,8 +26,8 @@ function print(text: string): void {
 }
 
 async function runOne(fault: Fault, values: Values): Promise<boolean> {
-  const missing = (await fault.findMissing?.()) ?? null;
-  if (missing !== null) throw new Error(`${fault.name} needs ${missing}.`);
+  const missing = await findMissing(fault);
+  if (missing !== null) throw new Error(`${fault.name} needs ${missing.name} (${missing.advice}).`);
   const size = values.size as Size;
   const { seed = makeUpSeed(), count } = readNumbers(values);
   print(`# ${fault.name}: ${count ?? fault.sizes[size]} ${fault.unit}, seed ${seed}`);

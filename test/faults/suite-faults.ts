@@ -3,6 +3,7 @@ import { compareMany } from '../fuzz/lane/compare-many.ts';
 import { compareWhole } from '../fuzz/lane/whole-servers.ts';
 import type { Fault } from './door/fault.ts';
 import { fromSuite } from './door/from-suite.ts';
+import { POSTGRES, STRACE } from './door/needs.ts';
 
 const WHOLE_SHARE = 100;
 
@@ -12,6 +13,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     name: 'model',
     promise: 'SQLite, PostgreSQL and a naive model give the same answers to random histories of lending.',
     unit: 'histories',
+    needs: [POSTGRES],
     sizes: { small: 4, full: 5000 },
     file: 'test/model/lending-model.test.ts',
     pattern: 'PostgreSQL',
@@ -85,6 +87,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     {
       name: 'rotation-disk',
       promise: 'A new master key is not lost when the disk fails while the key is written.',
+      needs: [STRACE],
       file: 'test/faults/crash/rotation-disk.test.ts',
     },
     {

@@ -3,11 +3,11 @@ import { saveBackup } from '../../support/backups.ts';
 import { BerthApi } from '../../support/berth-api.ts';
 import { startServerHere } from '../../support/server-here.ts';
 import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
-import { findPostgres, hasPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
+import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { useDatabase } from '../../support/stores/test-stores.ts';
 import { testLicense } from '../../support/test-license.ts';
-import { missStrace } from '../crash/disk-errors.ts';
 import type { Fault, Findings, Order } from '../door/fault.ts';
+import { POSTGRES, STRACE } from '../door/needs.ts';
 import { runAlteredBackups } from './altered-backups.ts';
 import { runBackupsUnderLoad } from './backups-under-load.ts';
 import { runKilledDatabaseRestores } from './killed-database-restores.ts';
@@ -63,7 +63,7 @@ export const backup: Fault = {
   promise: `${PROMISE}; an altered backup is refused.`,
   unit: 'backups',
   sizes: { small: 1, full: 100 },
-  findMissing: missStrace,
+  needs: [STRACE],
   run: (order) => backUp(order, null),
 };
 
@@ -72,6 +72,6 @@ export const backupPostgres: Fault = {
   promise: `${PROMISE}, on PostgreSQL.`,
   unit: 'backups',
   sizes: { small: 1, full: 100 },
-  findMissing: async () => (hasPostgres ? null : 'PostgreSQL for this platform'),
+  needs: [POSTGRES],
   run: async (order) => backUp(order, await findPostgres(order.life)),
 };

@@ -1,9 +1,9 @@
-import { ensureTool } from '../../support/install-tools.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { seedLicenses } from '../../support/server-process.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Findings, Order } from '../door/fault.ts';
+import { STRACE } from '../door/needs.ts';
 import { LendingRounds } from './lending-rounds.ts';
 import { lostWrites } from './lost-writes.ts';
 import { underStrace } from './under-strace.ts';
@@ -124,17 +124,13 @@ async function failAgainAndAgain({ count, seed, life, say }: Order): Promise<Fin
   return { count: faults, facts: { acknowledged, ...Object.fromEntries(outcomes) }, violations };
 }
 
-export async function missStrace(): Promise<string | null> {
-  return process.platform === 'linux' && (await ensureTool('strace')) ? null : 'strace';
-}
-
 export const disk: Fault = {
   name: 'disk',
   promise:
     'The server acknowledges nothing that a failing disk did not store, and works again when the disk does.',
   unit: 'faults of the disk',
   sizes: { small: 3, full: 120 },
-  findMissing: missStrace,
+  needs: [STRACE],
   run: failAgainAndAgain,
   controls: [lostWrites],
 };

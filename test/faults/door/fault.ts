@@ -1,3 +1,5 @@
+import type { Need } from './needs.ts';
+
 /** What is done to the server again and again, and what must hold all the same. */
 export interface Fault {
   /** As in `npm run faults -- NAME`. */
@@ -12,8 +14,7 @@ export interface Fault {
   readonly controls?: readonly Control[];
   /** What it found when it was written and since, as sentences of `docs/reliability.md`. */
   readonly hasFound?: readonly string[];
-  /** What it needs and this machine does not have; `null` if nothing is missing. */
-  findMissing?(): Promise<string | null>;
+  readonly needs?: readonly Need[];
 }
 
 export interface Control {

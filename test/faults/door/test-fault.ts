@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { makeUpSeed } from '../../support/random.ts';
 import type { Fault, Order } from './fault.ts';
+import { findMissing } from './needs.ts';
 
 /** A fault in its small size, and everything that it must find, as tests. `BERTH_SEED` repeats a run. */
 export function testFault(fault: Fault): void {
@@ -24,9 +25,9 @@ export function testFault(fault: Fault): void {
   });
 }
 
-async function isImpossible(t: TestContext, { findMissing }: Fault): Promise<boolean> {
-  const missing = (await findMissing?.()) ?? null;
-  if (missing !== null) t.skip(`optional: needs ${missing}`);
+async function isImpossible(t: TestContext, fault: Fault): Promise<boolean> {
+  const missing = await findMissing(fault);
+  if (missing !== null) t.skip(`optional: needs ${missing.name}`);
   return missing !== null;
 }
 

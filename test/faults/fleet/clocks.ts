@@ -5,8 +5,8 @@ import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Life } from '../door/fault.ts';
-import { missFakedClock } from '../time/timed-office.ts';
-import { Fleet, missPostgres } from './fleet.ts';
+import { FAKED_CLOCK, POSTGRES } from '../door/needs.ts';
+import { Fleet } from './fleet.ts';
 
 /** Three servers whose clocks are far apart, on a database whose clock is right. */
 interface ClocksOptions {
@@ -181,7 +181,7 @@ export const fleetClocks: Fault = {
     "Servers whose clocks are twenty minutes apart use the database's clock: no slot ends early or late.",
   unit: 'seconds that a slot lives',
   sizes: { small: 2, full: 60 },
-  findMissing: async () => (await missPostgres()) ?? missFakedClock(),
+  needs: [POSTGRES, FAKED_CLOCK],
   async run({ count, life }) {
     const clocks = await makeClocks(life);
     const postgres = await findPostgres(life);

@@ -6,8 +6,9 @@ import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { startPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Findings, Life, Order } from '../door/fault.ts';
+import { POSTGRES } from '../door/needs.ts';
 import { type AnswerGate, openAnswerGate } from './answer-gate.ts';
-import { Fleet, missPostgres, patienceOf } from './fleet.ts';
+import { Fleet, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
@@ -152,6 +153,6 @@ export const database: Fault = {
     'recover by themselves.',
   unit: 'crashes',
   sizes: { small: 2, full: 200 },
-  findMissing: missPostgres,
+  needs: [POSTGRES],
   run: crashAgainAndAgain,
 };

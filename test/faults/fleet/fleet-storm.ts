@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BerthApi } from '../../support/berth-api.ts';
 import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import type { Fault, Life } from '../door/fault.ts';
-import { Fleet, missPostgres, patienceOf } from './fleet.ts';
+import { POSTGRES } from '../door/needs.ts';
+import { Fleet, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
@@ -50,7 +51,7 @@ export const fleet: Fault = {
     'Three servers on one database lend no slot twice, count each request once, and record all in one order.',
   unit: 'requests',
   sizes: { small: 500, full: 300_000 },
-  findMissing: missPostgres,
+  needs: [POSTGRES],
   controls: [splitFleet],
   async run({ count, seed, size, life }) {
     const postgres = await findPostgres(life);

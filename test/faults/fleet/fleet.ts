@@ -8,7 +8,7 @@ import { type CommandResult, runBerth } from '../../support/berth-command.ts';
 import { pollUntil } from '../../support/poll.ts';
 import type { StartOptions } from '../../support/server-process.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
-import { hasPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
+import type { TestPostgres } from '../../support/stores/postgres.ts';
 import type { Life, Size } from '../door/fault.ts';
 import { openRoundRobinProxy, type RoundRobinProxy } from './round-robin-proxy.ts';
 
@@ -23,11 +23,6 @@ const ASK_LEADER_MS = 200;
 
 export function patienceOf(size: Size): number {
   return size === 'small' ? SUITE_PATIENCE : 1;
-}
-
-/** `null` if there is a PostgreSQL for this machine. */
-export async function missPostgres(): Promise<string | null> {
-  return hasPostgres ? null : 'PostgreSQL for this platform';
 }
 
 interface FleetOptions {

@@ -5,7 +5,8 @@ import { createRandom, pickNumber, type Random } from '../../support/random.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import type { Fault, Findings, Life, Order } from '../door/fault.ts';
-import { Fleet, missPostgres, patienceOf } from './fleet.ts';
+import { POSTGRES } from '../door/needs.ts';
+import { Fleet, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
@@ -171,6 +172,6 @@ export const pauseFleet: Fault = {
     'A server that is paused within a transaction delays the others briefly, and does no harm afterwards.',
   unit: 'pauses',
   sizes: { small: 1, full: 50 },
-  findMissing: missPostgres,
+  needs: [POSTGRES],
   run: stopAgainAndAgain,
 };

@@ -7,7 +7,8 @@ import { findPostgres, type TestPostgres } from '../../support/stores/postgres.t
 import { testLicense } from '../../support/test-license.ts';
 import { openWebhookReceiver } from '../../support/webhook-receiver.ts';
 import type { Fault, Life } from '../door/fault.ts';
-import { Fleet, missPostgres, patienceOf } from './fleet.ts';
+import { POSTGRES } from '../door/needs.ts';
+import { Fleet, patienceOf } from './fleet.ts';
 import { FleetBook, hotLicense } from './fleet-book.ts';
 import { FleetLoad } from './fleet-load.ts';
 import { inspectFleet } from './inspect-fleet.ts';
@@ -165,7 +166,7 @@ export const takeover: Fault = {
     'When the server that does the background work is killed, another one takes over and sends every event.',
   unit: 'kills of the leader',
   sizes: { small: 1, full: 20 },
-  findMissing: missPostgres,
+  needs: [POSTGRES],
   async run({ count, seed, size, life }) {
     const postgres = await findPostgres(life);
     const report = await runTakeover(life, {

@@ -1,5 +1,5 @@
-import { hasPostgres } from '../../support/stores/postgres.ts';
 import type { Fault } from '../door/fault.ts';
+import { POSTGRES } from '../door/needs.ts';
 import type { LineOptions, Report } from './line-site.ts';
 import { runOrderStorm } from './order-storm.ts';
 import { runPollersStorm } from './pollers-storm.ts';
@@ -24,7 +24,7 @@ interface LineStorm extends Pick<Fault, 'name' | 'promise' | 'unit' | 'sizes'> {
 function makeFault({ options, storm, ...facts }: LineStorm): Fault {
   return {
     ...facts,
-    findMissing: async () => (options?.postgres && !hasPostgres ? 'PostgreSQL for this platform' : null),
+    ...(options?.postgres ? { needs: [POSTGRES] } : {}),
     async run({ count, seed }) {
       const { lines, violations } = await storm({ ...OPTIONS, ...options, seed, waiters: count });
       return { count, facts: { measured: lines.join('; ') }, violations };

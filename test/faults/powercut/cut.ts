@@ -72,7 +72,7 @@ function cutFile({ base, changes }: Node, dice: Dice): Buffer {
   return content.bytes;
 }
 
-/** Some sectors of one page reach the disk; a write of several pages has been split between them before. A new length does, or does not. */
+/** Some sectors of a page reach the disk; `Disk` keeps a write as pages. A new length does, or does not. */
 function tear(content: Content, { at, bytes }: FileChange, random: Random): void {
   if (bytes === null) return;
   for (let start = at; start < at + bytes.length; ) {

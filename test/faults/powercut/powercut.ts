@@ -6,6 +6,7 @@ import { findProgram, type Program } from '../../support/program.ts';
 import { createRandom, pickOne } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import type { Control, Fault, Findings, Order } from '../door/fault.ts';
+import { COMPILER } from '../door/needs.ts';
 import { Checkers } from './checkers.ts';
 import { dropSynced, hideFailure, ignoreSyncs, type Lie } from './control-lies.ts';
 import { type Dice, LOSING, writeCut } from './cut.ts';
@@ -13,7 +14,6 @@ import { Disk } from './disk.ts';
 import { pickCuts } from './pick-cuts.ts';
 import type { Play, Recording } from './recording.ts';
 import { MIXED, SCENARIOS, type Scenario } from './scenarios.ts';
-import { findMissing } from './shim.ts';
 import { Tally } from './tally.ts';
 
 /** One recording gives so many states at most; more recordings differ more. */
@@ -192,5 +192,5 @@ export const powercut: Fault = {
     'If the rename of a new master key could not be synced, the next rotation could remove that key, while ' +
       'the disk still had its predecessor under the name.',
   ],
-  findMissing,
+  needs: [COMPILER],
 };

@@ -3,19 +3,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureFile, ensureTool } from '../../support/install-tools.ts';
 
 const SOURCE = fileURLToPath(new URL('./shim.c', import.meta.url));
 /** Not in memory, where files are often not executable. */
 const BUILT = fileURLToPath(new URL('../../../node_modules/.cache/berth-powercut', import.meta.url));
-
-/** What is missing to compile the shim; `null` if nothing is. */
-export async function findMissing(): Promise<string | null> {
-  if (process.platform !== 'linux') return 'Linux';
-  if (!(await ensureTool('cc'))) return 'a C compiler';
-  const header = await ensureFile('libc6-dev');
-  return header === undefined ? "the C library's headers" : null;
-}
 
 /** The compiled shim, named after its source: it is compiled once. */
 function compileShim(): string {

@@ -6,6 +6,7 @@ import { seedLicenses } from '../../support/server-process.ts';
 import { MAX_CONNECTIONS, ServerUnderTest } from '../../support/server-under-test.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Findings, Order, Size } from '../door/fault.ts';
+import { LINUX } from '../door/needs.ts';
 import { Office, PRODUCT, TIMEOUT_MINUTES } from './office.ts';
 
 const USERS: Readonly<Record<Size, number>> = { small: 40, full: 2000 };
@@ -150,6 +151,6 @@ export const soak: Fault = {
     'In a simulated year of an office with 2,000 users, memory, files and descriptors stay within bounds.',
   unit: 'simulated days',
   sizes: { small: 1, full: 365 },
-  findMissing: async () => (process.platform === 'linux' ? null : 'Linux'),
+  needs: [LINUX],
   run: liveThrough,
 };

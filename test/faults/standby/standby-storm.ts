@@ -5,9 +5,10 @@ import { pollUntil } from '../../support/poll.ts';
 import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
 import type { ServerUnderTest } from '../../support/server-under-test.ts';
 import { type Pgbouncer, type PoolMode, startPgbouncer } from '../../support/stores/pgbouncer.ts';
-import { hasPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
+import type { TestPostgres } from '../../support/stores/postgres.ts';
 import { testLicense } from '../../support/test-license.ts';
 import type { Fault, Findings, Life, Order } from '../door/fault.ts';
+import { OWN_POSTGRES } from '../door/needs.ts';
 import { Fleet, patienceOf } from '../fleet/fleet.ts';
 import { FleetBook, hotLicense } from '../fleet/fleet-book.ts';
 import { FleetLoad } from '../fleet/fleet-load.ts';
@@ -299,8 +300,5 @@ export const standby: Fault = {
     'Behind a connection pooler, the server still waited up to 23 seconds for the old primary.',
     'After a failover that lost changes, a server could keep using its old list of licenses and rules.',
   ],
-  async findMissing() {
-    const hasOwn = hasPostgres && process.env.BERTH_TEST_DATABASE_URL === undefined;
-    return hasOwn && process.platform === 'linux' ? null : 'a PostgreSQL of its own, on Linux';
-  },
+  needs: [OWN_POSTGRES],
 };

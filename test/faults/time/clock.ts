@@ -2,7 +2,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, YEAR_MS } from '../../support/faked-clock.t
 import { pollUntil } from '../../support/poll.ts';
 import { createRandom, pickNumber, pickOne, type Random } from '../../support/random.ts';
 import type { Fault, Findings, Order } from '../door/fault.ts';
-import { missFakedClock, TimedOffice } from './timed-office.ts';
+import { FAKED_CLOCK } from '../door/needs.ts';
+import { TimedOffice } from './timed-office.ts';
 
 /** A new server after so many. */
 const CHANGES_PER_SERVER = 40;
@@ -90,6 +91,6 @@ export const clock: Fault = {
     'Setting the clock back gives nobody extra time; setting it forward while the server runs takes no slot.',
   unit: 'changes of the clock',
   sizes: { small: 6, full: 200 },
-  findMissing: missFakedClock,
+  needs: [FAKED_CLOCK],
   run: changeAgainAndAgain,
 };

@@ -3,8 +3,9 @@ import { MINUTE_MS } from '../../support/faked-clock.ts';
 import { createRandom, pickNumber } from '../../support/random.ts';
 import { hasPostgres } from '../../support/stores/postgres.ts';
 import type { Fault, Findings, Order } from '../door/fault.ts';
+import { FAKED_CLOCK } from '../door/needs.ts';
 import { SharedOffice } from './shared-office.ts';
-import { missFakedClock, TimedOffice } from './timed-office.ts';
+import { TimedOffice } from './timed-office.ts';
 
 /** A new server after so many. */
 const PAUSES_PER_SERVER = 50;
@@ -72,6 +73,6 @@ export const pause: Fault = {
   promise: 'A server that was paused or frozen takes no slot from its holder, and lends no slot twice.',
   unit: 'pauses',
   sizes: { small: 5, full: 200 },
-  findMissing: missFakedClock,
+  needs: [FAKED_CLOCK],
   run: pauseAgainAndAgain,
 };

@@ -1,12 +1,6 @@
 import { exampleLimits } from '../../../packages/server/test/core/examples.ts';
 import { BerthApi } from '../../support/berth-api.ts';
-import {
-  type FakedClock,
-  findLibrary,
-  HOUR_MS,
-  MINUTE_MS,
-  makeFakedClock,
-} from '../../support/faked-clock.ts';
+import { type FakedClock, HOUR_MS, MINUTE_MS, makeFakedClock } from '../../support/faked-clock.ts';
 import { pickNumber, pickOne, type Random } from '../../support/random.ts';
 import { ServerUnderTest } from '../../support/server-under-test.ts';
 import { testLicense } from '../../support/test-license.ts';
@@ -250,10 +244,6 @@ export class TimedOffice {
     const verdict = await this.server.api.verifyAudit();
     if (verdict.ok !== true) this.violations.push(`the audit log is broken: ${JSON.stringify(verdict)}`);
   }
-}
-
-export async function missFakedClock(): Promise<string | null> {
-  return (await findLibrary()) === undefined ? 'libfaketime' : null;
 }
 
 function iso(millis: number): string {
