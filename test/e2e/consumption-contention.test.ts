@@ -75,6 +75,8 @@ describeStores(`64 connections that add 1 against a limit of ${LIMIT}`, () => {
       assertExactly(await addFromAll(server.api, path, body), `${kind}_not_enough_consumptions`);
       assert.equal(await readTotal(server, product, feature), LIMIT);
     }
+    const { length } = Object.keys(cases);
+    t.diagnostic(JSON.stringify({ requests: length * REQUESTS, 'of these, counted': length * LIMIT }));
     await server.stop('SIGKILL');
     await server.start({ isHere: true });
     for (const [kind, { product, path, feature }] of Object.entries(cases)) {

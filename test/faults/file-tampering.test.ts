@@ -70,7 +70,8 @@ async function refuseAll(
 }
 
 function say(t: TestContext, counts: ReadonlyMap<string, number>): void {
-  t.diagnostic(JSON.stringify(Object.fromEntries(counts)));
+  const named = [...counts].map(([code, times]) => [`refused with ${code}`, times]);
+  t.diagnostic(JSON.stringify(Object.fromEntries(named)));
 }
 
 describe('no change of one bit and no truncation is accepted', () => {

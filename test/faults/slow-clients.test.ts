@@ -89,6 +89,7 @@ describe('slow clients', { concurrency: true }, () => {
     const server = await startServer(t);
     const clients = await openMany(server.url, SLOW_KINDS, COUNT);
     await expectAllCut(server.url, clients);
+    t.diagnostic(JSON.stringify({ 'slow clients': COUNT }));
     for (const [kind, alike] of Map.groupBy(clients, (client) => client.kind)) {
       const told = alike.filter(({ readHeard }) => TIMED_OUT.test(readHeard()));
       // Whoever still sends when the connection is cut may lose what was said last.
@@ -108,6 +109,7 @@ describe('slow clients', { concurrency: true }, () => {
     const server = await startServer(t, ['--tls-cert', certFile, '--tls-key', keyFile]);
     const kinds = [...SLOW_KINDS, ...SLOW_HANDSHAKES];
     await expectAllCut(server.url, await openMany(server.url, kinds, 60));
+    t.diagnostic(JSON.stringify({ 'slow clients': 60 }));
     assert.doesNotMatch(server.readLog(), /"level":"error"/);
     assert.equal(await server.stop(), 0);
   });

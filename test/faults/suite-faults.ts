@@ -57,7 +57,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   fromSuite({
     name: 'consumption',
     promise: 'When many clients count towards a limit at once, the total reaches it exactly.',
-    unit: 'counts',
+    unit: 'requests',
     sizes: { small: 150, full: 5000 },
     file: 'test/e2e/consumption-contention.test.ts',
     env: (count) => ({ BERTH_COUNTS: String(count) }),
@@ -103,7 +103,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   ].map((facts) =>
     fromSuite({
       ...facts,
-      unit: 'run of every case',
+      unit: 'cases',
       sizes: { small: 1, full: 1 },
       env: () => ({ BERTH_ALL_FAULTS: '1' }),
     }),
@@ -111,7 +111,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   fromSuite({
     name: 'examples',
     promise: 'The examples that use the API without a client run in every language that is installed.',
-    unit: 'run of every example',
+    unit: 'tests',
     sizes: { small: 1, full: 1 },
     file: 'test/e2e/examples-without-sdk.test.ts',
     env: () => ({ BERTH_ALL_EXAMPLES: '1' }),

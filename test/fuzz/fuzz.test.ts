@@ -51,6 +51,7 @@ describe('every request', () => {
     }
     const [slowest] = [...tally].sort(([, a], [, b]) => b.slowestMs - a.slowestMs);
     t.diagnostic(`seed ${SEED} (BERTH_SEED), ${COOKED} of ${REQUESTS} requests (BERTH_FUZZ_REQUESTS)`);
+    t.diagnostic(JSON.stringify({ requests: COOKED }));
     t.diagnostic(`slowest: ${slowest?.[0]} ${slowest?.[1].slowestMs.toFixed(1)} ms`);
     t.diagnostic(`the audit log was added up after ${whole} episodes`);
     assert.ok(whole > 0, 'the audit log could be added up');
@@ -76,6 +77,7 @@ describe('whatever is sent to its port', () => {
     t.after(() => server.stop('SIGKILL'));
     t.diagnostic(`seed ${SEED} (BERTH_SEED), ${RAW} of ${REQUESTS} requests (BERTH_FUZZ_REQUESTS)`);
     const statuses = await fuzzSockets(server, { seed: SEED, connections: RAW });
+    t.diagnostic(JSON.stringify({ requests: RAW }));
     t.diagnostic(`answers: ${JSON.stringify(Object.fromEntries(statuses))}`);
     assert.ok(statuses.has(400), 'some were not read as requests');
     assert.ok(

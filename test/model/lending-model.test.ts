@@ -22,7 +22,7 @@ test('SQLite answers every history as the model does', async (t) => {
   const runs = Math.ceil(RUNS / 2);
   t.diagnostic(`seed ${SEED} (BERTH_MODEL_SEED), ${runs} histories (half of BERTH_MODEL_RUNS)`);
   const steps = await runLane({ seed: SEED, runs, database: null });
-  t.diagnostic(`seed ${SEED}: ${runs} histories, ${steps} steps`);
+  t.diagnostic(JSON.stringify({ histories: runs, steps }));
 });
 
 test('SQLite, PostgreSQL and the model answer every history alike', async (t) => {
@@ -35,7 +35,7 @@ test('SQLite, PostgreSQL and the model answer every history alike', async (t) =>
     lanes.push(startLane(t, { seed: SEED + lane, runs, database: await postgres.createDatabase('tables') }));
   }
   const steps = (await Promise.all(lanes)).reduce((sum, count) => sum + count, 0);
-  t.diagnostic(`seed ${SEED}: ${runs * LANES} histories, ${steps} steps`);
+  t.diagnostic(JSON.stringify({ histories: runs * LANES, steps }));
 });
 
 /** When one has failed the test is over, and so are the others. */

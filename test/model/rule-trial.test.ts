@@ -71,7 +71,13 @@ async function expectSameAnswers(
       await replayed.end();
     }
   }
-  t.diagnostic(`${JSON.stringify(total)} (called: those who waited in line)`);
+  const { answers, newlyRefused, newlyServed, called } = total;
+  const changed = {
+    'newly refused': newlyRefused,
+    'newly served': newlyServed,
+    'called from the line': called,
+  };
+  t.diagnostic(JSON.stringify({ 'days of history': runs * DAYS, answers, ...changed }));
   t.diagnostic(`in the logs: ${JSON.stringify(Object.fromEntries(logged))}`);
 }
 

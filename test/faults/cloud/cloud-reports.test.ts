@@ -20,7 +20,15 @@ startBefore(async (life) => {
 async function storm(t: TestContext, wish: Partial<ReportStorm>) {
   const whole = { seed: SEED, reports: REPORTS, cutShare: 0.5, withoutIds: false, strangerEvery: 0, ...wish };
   const result = await runReportStorm(t, vendor, whole);
-  t.diagnostic(JSON.stringify({ ...whole, ...result }));
+  t.diagnostic(`seed ${SEED} (BERTH_SEED)`);
+  const facts = {
+    'answers lost': result.cuts,
+    'counted by the server': result.counted,
+    'counted by the cloud': result.atCloud,
+    'not reported yet': result.untold,
+    'uncertain, for an administrator to settle': result.held,
+  };
+  t.diagnostic(JSON.stringify({ reports: whole.reports, ...facts }));
   assert.ok(result.cuts > whole.reports / 10, 'answers were lost');
   assert.equal(result.underWay, 0, 'nothing is left on its way');
   return result;

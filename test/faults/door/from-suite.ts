@@ -6,6 +6,7 @@ import type { Fault, Order } from './fault.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SHOWN_LINES = 60;
 
+/** Its unit is what the tests count; by default, the tests themselves. */
 interface FromSuite extends Omit<Fault, 'run' | 'controls'> {
   /** A test file, which is run by itself. */
   readonly file: string;
@@ -16,9 +17,9 @@ interface FromSuite extends Omit<Fault, 'run' | 'controls'> {
 }
 
 /** A fault that is a test file of the suite, at another size. */
-export function fromSuite({ file, pattern, env, ...facts }: FromSuite): Fault {
+export function fromSuite({ file, pattern, env, ...fault }: FromSuite): Fault {
   return {
-    ...facts,
+    ...fault,
     async run({ count, seed }: Order) {
       const words = ['--test', ...(pattern === undefined ? [] : ['--test-name-pattern', pattern]), file];
       const child = spawn(process.execPath, words, {
@@ -31,21 +32,21 @@ export function fromSuite({ file, pattern, env, ...facts }: FromSuite): Fault {
         output += text;
       });
       const [code] = await once(child, 'close');
-      const passed = /^ℹ pass (\d+)$/m.exec(output)?.[1] ?? '0';
+      const passed = Number(/^ℹ pass (\d+)$/m.exec(output)?.[1] ?? 0);
       const violations = code === 0 ? [] : [output.trimEnd().split('\n').slice(-SHOWN_LINES).join('\n')];
-      return { count, facts: { 'tests passed': Number(passed), ...readCounts(output) }, violations };
+      const { [fault.unit]: counted, ...facts } = addUp(output);
+      return { count: counted ?? passed, facts, violations };
     },
   };
 }
 
-/** What the tests tell in their diagnostics as `{"name": number, …}`. */
-function readCounts(output: string): Readonly<Record<string, number>> {
-  const lines = output.matchAll(/^\s*ℹ (\{"\w.*\})/gm);
-  return Object.fromEntries(
-    [...lines].flatMap(([, json = '{}']) =>
-      Object.entries(JSON.parse(json) as Record<string, unknown>).flatMap(([name, value]) =>
-        typeof value === 'number' ? [[name, value] as const] : [],
-      ),
-    ),
-  );
+/** What the tests tell in their diagnostics as `{"name": number, …}`, added up over all tests. */
+function addUp(output: string): Readonly<Record<string, number>> {
+  const sums: Record<string, number> = {};
+  for (const [, json = '{}'] of output.matchAll(/^\s*ℹ (\{"\w.*\})/gm)) {
+    for (const [name, value] of Object.entries(JSON.parse(json) as Record<string, number>)) {
+      sums[name] = (sums[name] ?? 0) + value;
+    }
+  }
+  return sums;
 }
