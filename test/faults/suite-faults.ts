@@ -7,10 +7,44 @@ import { POSTGRES, STRACE } from './door/needs.ts';
 
 const WHOLE_SHARE = 100;
 
+interface Cases extends Pick<Fault, 'name' | 'promises' | 'promise' | 'needs'> {
+  readonly file: string;
+}
+
+/** They have no size: every case is tried once. */
+const CASES: readonly Cases[] = [
+  {
+    name: 'cloud-faults',
+    promises: [2],
+    promise: 'A call to the cloud that fails is repeated or reported, and nothing is stored in part.',
+    file: 'test/faults/cloud/cloud-faults.test.ts',
+  },
+  {
+    name: 'rotation-disk',
+    promises: [2, 5],
+    promise: 'A new master key is not lost when the disk fails while the key is written.',
+    needs: [STRACE],
+    file: 'test/faults/crash/rotation-disk.test.ts',
+  },
+  {
+    name: 'file-tampering',
+    promises: [2],
+    promise: 'A license, policy or usage file, or a code, is refused if it was changed or cut short.',
+    file: 'test/faults/file-tampering.test.ts',
+  },
+  {
+    name: 'first-exchange',
+    promises: [2],
+    promise: 'A change to the first exchange with the cloud is refused, or has no effect.',
+    file: 'test/faults/cloud-mitm/first-exchange.test.ts',
+  },
+];
+
 /** What the suite does in its own way, at full size. */
 export const SUITE_FAULTS: readonly Fault[] = [
   fromSuite({
     name: 'model',
+    promises: [6],
     promise: 'SQLite, PostgreSQL and a naive model give the same answers to random histories of lending.',
     unit: 'histories',
     needs: [POSTGRES],
@@ -21,6 +55,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   fromSuite({
     name: 'rule-trial',
+    promises: [],
     promise: '"rules try" gives the answers that the server would have given under other rules.',
     unit: 'days of history',
     sizes: { small: 1, full: 30 },
@@ -29,6 +64,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   fromSuite({
     name: 'fuzz',
+    promises: [2, 5],
     promise: 'Every request gets a well-formed answer in time, and a refused request changes nothing.',
     unit: 'requests',
     sizes: { small: 1000, full: 200_000 },
@@ -37,6 +73,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   {
     name: 'lane',
+    promises: [],
     promise:
       'The fast lane reads requests as Node does, gives the same answers, and leaves the rest to Node.',
     unit: 'byte streams',
@@ -56,6 +93,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   client,
   fromSuite({
     name: 'consumption',
+    promises: [3, 5],
     promise: 'When many clients count towards a limit at once, the total reaches it exactly.',
     unit: 'requests',
     sizes: { small: 150, full: 5000 },
@@ -64,6 +102,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   fromSuite({
     name: 'cloud-reports',
+    promises: [3],
     promise: 'Consumption that a server reports to its cloud over a bad connection counts there once.',
     unit: 'reports',
     sizes: { small: 30, full: 1000 },
@@ -72,35 +111,14 @@ export const SUITE_FAULTS: readonly Fault[] = [
   }),
   fromSuite({
     name: 'slow-clients',
+    promises: [],
     promise: 'Clients that send or read too slowly are cut, and others are served meanwhile.',
     unit: 'slow clients',
     sizes: { small: 300, full: 1000 },
     file: 'test/faults/slow-clients.test.ts',
     env: (count) => ({ BERTH_SLOW_CLIENTS: String(count) }),
   }),
-  ...[
-    {
-      name: 'cloud-faults',
-      promise: 'A call to the cloud that fails is repeated or reported, and nothing is stored in part.',
-      file: 'test/faults/cloud/cloud-faults.test.ts',
-    },
-    {
-      name: 'rotation-disk',
-      promise: 'A new master key is not lost when the disk fails while the key is written.',
-      needs: [STRACE],
-      file: 'test/faults/crash/rotation-disk.test.ts',
-    },
-    {
-      name: 'file-tampering',
-      promise: 'A license, policy or usage file, or a code, is refused if it was changed or cut short.',
-      file: 'test/faults/file-tampering.test.ts',
-    },
-    {
-      name: 'first-exchange',
-      promise: 'A change to the first exchange with the cloud is refused, or has no effect.',
-      file: 'test/faults/cloud-mitm/first-exchange.test.ts',
-    },
-  ].map((facts) =>
+  ...CASES.map((facts) =>
     fromSuite({
       ...facts,
       unit: 'cases',
@@ -110,6 +128,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   ),
   fromSuite({
     name: 'examples',
+    promises: [],
     promise: 'The examples that use the API without a client run in every language that is installed.',
     unit: 'tests',
     sizes: { small: 1, full: 1 },

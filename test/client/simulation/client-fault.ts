@@ -29,6 +29,7 @@ const SEEDS_WITHOUT_MARGIN = 400;
 
 export const client: Fault = {
   name: 'client',
+  promises: [1],
   promise: 'Two clients never use one slot at the same time, in TypeScript or in Python.',
   unit: 'simulated games for a slot',
   sizes: { small: 60, full: 10_000 },

@@ -60,6 +60,7 @@ const PROMISE =
 
 export const backup: Fault = {
   name: 'backup',
+  promises: [2, 3, 5],
   promise: `${PROMISE}; an altered backup is refused.`,
   unit: 'backups',
   sizes: { small: 1, full: 100 },
@@ -69,6 +70,7 @@ export const backup: Fault = {
 
 export const backupPostgres: Fault = {
   name: 'backup-postgres',
+  promises: [2, 3, 5],
   promise: `${PROMISE}, on PostgreSQL.`,
   unit: 'backups',
   sizes: { small: 1, full: 100 },

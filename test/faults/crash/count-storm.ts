@@ -213,6 +213,7 @@ async function loseKeys({ count, seed, life }: Order) {
 
 export const count: Fault = {
   name: 'count',
+  promises: [2, 3, 5],
   promise: 'A count with an idempotency key counts once, however often the server is killed meanwhile.',
   unit: 'kills',
   sizes: { small: 2, full: 200 },

@@ -1,4 +1,5 @@
 import type { Need } from './needs.ts';
+import type { PromiseNumber } from './promises.ts';
 
 /** What is done to the server again and again, and what must hold all the same. */
 export interface Fault {
@@ -6,6 +7,8 @@ export interface Fault {
   readonly name: string;
   /** What it shows, as a sentence of `docs/reliability.md`. */
   readonly promise: string;
+  /** Which promises of Berth it tries to break; empty: it is about something else. */
+  readonly promises: readonly PromiseNumber[];
   /** What is counted, such as "power cuts". */
   readonly unit: string;
   readonly sizes: Sizes;

@@ -177,6 +177,7 @@ class WatchedSlot {
 
 export const fleetClocks: Fault = {
   name: 'fleet-clocks',
+  promises: [4],
   promise:
     "Servers whose clocks are twenty minutes apart use the database's clock: no slot ends early or late.",
   unit: 'seconds that a slot lives',

@@ -47,6 +47,7 @@ async function runFleetStorm(life: Life, options: FleetStormOptions): Promise<Fl
 
 export const fleet: Fault = {
   name: 'fleet',
+  promises: [1, 3, 4, 5],
   promise:
     'Three servers on one database lend no slot twice, count each request once, and record all in one order.',
   unit: 'requests',

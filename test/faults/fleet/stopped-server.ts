@@ -168,6 +168,7 @@ async function stopAgainAndAgain({ count, seed, size, life, say }: Order): Promi
 
 export const pauseFleet: Fault = {
   name: 'pause-fleet',
+  promises: [1, 3, 4, 5],
   promise:
     'A server that is paused within a transaction delays the others briefly, and does no harm afterwards.',
   unit: 'pauses',

@@ -85,6 +85,7 @@ async function letThemCome({ count, size, life }: Order, url: string | null): Pr
 
 export const herd: Fault = {
   name: 'herd',
+  promises: [1],
   promise:
     'When 10,000 users arrive within five seconds for 5,000 slots, every slot is lent and every request is ' +
     'answered within ten seconds.',

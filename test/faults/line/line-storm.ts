@@ -16,7 +16,7 @@ const OPTIONS: Omit<LineOptions, 'seed' | 'waiters'> = {
   seconds: 60,
 };
 
-interface LineStorm extends Pick<Fault, 'name' | 'promise' | 'unit' | 'sizes'> {
+interface LineStorm extends Pick<Fault, 'name' | 'promise' | 'promises' | 'unit' | 'sizes'> {
   readonly options?: Partial<LineOptions>;
   readonly storm: (options: LineOptions) => Promise<Report>;
 }
@@ -39,6 +39,7 @@ const KILLED = { holdMs: 200, killed: 400 };
 export const LINE_FAULTS: readonly Fault[] = [
   makeFault({
     name: 'line',
+    promises: [1],
     promise: `${IN_ORDER}.`,
     unit: 'waiters',
     sizes: { small: 100, full: 1000 },
@@ -46,6 +47,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-timeout',
+    promises: [1, 4],
     promise: `${IN_ORDER}, where slots end by their timeout.`,
     unit: 'waiters',
     sizes: { small: 100, full: 1000 },
@@ -54,6 +56,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-postgres',
+    promises: [1],
     promise: `${IN_ORDER}, with two servers on one database.`,
     unit: 'waiters',
     sizes: { small: 50, full: 300 },
@@ -62,6 +65,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-killed',
+    promises: [1],
     promise: 'When a client that waits is killed, its slot is neither lost nor lent twice.',
     unit: 'waiters',
     sizes: { small: 500, full: 1000 },
@@ -70,6 +74,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-killed-tls',
+    promises: [1],
     promise: 'When a client that waits is killed, its slot is neither lost nor lent twice, over TLS.',
     unit: 'waiters',
     sizes: { small: 500, full: 1000 },
@@ -78,6 +83,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-pollers',
+    promises: [],
     promise: 'Clients that wait and clients that repeat the call are both served.',
     unit: 'waiters',
     sizes: { small: 20, full: 20 },
@@ -85,6 +91,7 @@ export const LINE_FAULTS: readonly Fault[] = [
   }),
   makeFault({
     name: 'line-memory',
+    promises: [],
     promise: 'Ten thousand clients that wait need a few kilobytes of memory each.',
     unit: 'waiters',
     sizes: { small: 1000, full: 10_000 },

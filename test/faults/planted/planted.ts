@@ -66,6 +66,7 @@ async function plantAll({ count, seed, life, say }: Order): Promise<Findings> {
 
 export const planted: Fault = {
   name: 'planted',
+  promises: [],
   promise: 'A bug that is put in on purpose is found.',
   unit: 'bugs',
   sizes: { small: 1, full: PLANTED_BUGS.length },

@@ -178,6 +178,7 @@ function makeControl(name: string, lie: Lie): Control {
 
 export const powercut: Fault = {
   name: 'powercut',
+  promises: [2, 3, 5],
   promise: 'After a power cut, everything that was acknowledged is there, and nothing that was refused.',
   unit: 'power cuts',
   sizes: { small: 3, full: 20_000 },

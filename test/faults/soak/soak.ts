@@ -147,6 +147,7 @@ async function inspect(
 
 export const soak: Fault = {
   name: 'soak',
+  promises: [3, 5],
   promise:
     'In a simulated year of an office with 2,000 users, memory, files and descriptors stay within bounds.',
   unit: 'simulated days',

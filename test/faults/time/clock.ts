@@ -87,6 +87,7 @@ async function changeAgainAndAgain({ count, seed, life, say }: Order): Promise<F
 
 export const clock: Fault = {
   name: 'clock',
+  promises: [1, 3, 4, 5],
   promise:
     'Setting the clock back gives nobody extra time; setting it forward while the server runs takes no slot.',
   unit: 'changes of the clock',

@@ -70,6 +70,7 @@ async function pauseOn(kind: Pick<typeof TimedOffice, 'open'>, order: Order): Pr
 
 export const pause: Fault = {
   name: 'pause',
+  promises: [1, 3, 4, 5],
   promise: 'A server that was paused or frozen takes no slot from its holder, and lends no slot twice.',
   unit: 'pauses',
   sizes: { small: 5, full: 200 },
