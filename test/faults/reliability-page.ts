@@ -4,7 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { readMutants } from '../mutants/record.ts';
 import type { Fault } from './door/fault.ts';
 import { type FaultRecord, RECORDS } from './door/record.ts';
+import { format, RESULT_HEAD, sayTime, writeResultRow } from './door/result-row.ts';
 import { FAULTS } from './faults.ts';
+import { FOUND_EARLIER } from './found-earlier.ts';
+import { TRIES } from './planted/planted.ts';
+import { writeSize } from './project-size.ts';
+import { writeMatrix } from './promise-matrix.ts';
 import { BOUNDS, SETTLED_DAYS } from './soak/soak.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
@@ -31,9 +36,12 @@ function listRuns(): readonly Run[] {
 }
 
 const BLOCKS: Readonly<Record<string, (runs: readonly Run[]) => readonly string[]>> = {
-  results: writeResults,
+  size: writeSize,
+  promises: writeMatrix,
+  results: (runs) => [...RESULT_HEAD, ...runs.map(({ fault, record }) => writeResultRow(fault, record))],
   machine: writeMachines,
   missing: writeMissing,
+  needs: writeNeeds,
   figures: writeFigures,
   unprotected: writeUnprotected,
   bounds: writeBounds,
@@ -42,17 +50,6 @@ const BLOCKS: Readonly<Record<string, (runs: readonly Run[]) => readonly string[
   mutants: writeMutants,
   found: writeFound,
 };
-
-function writeResults(runs: readonly Run[]): readonly string[] {
-  const rows = runs.map(({ fault, record }) => {
-    const { command, count, violations, seconds, commit, day } = record;
-    const result = violations === 0 ? 'no violation' : `**${violations} violations**`;
-    const what = `${format(count)} ${fault.unit}`;
-    const run = `${day}, \`${commit}\`, ${sayTime(seconds)}`;
-    return `| ${fault.promise} | \`${command}\` | ${what} | ${result} | ${run} |`;
-  });
-  return ['| promise | command | size | result | run |', '|---|---|---|---|---|', ...rows];
-}
 
 function writeMachines(runs: readonly Run[]): readonly string[] {
   const mutants = readMutants();
@@ -72,8 +69,19 @@ function writeMachines(runs: readonly Run[]): readonly string[] {
 function writeMissing(runs: readonly Run[]): readonly string[] {
   const missing = FAULTS.filter((fault) => !runs.some((run) => run.fault === fault));
   if (missing.length === 0) return [`All ${FAULTS.length} are recorded.`];
-  const list = missing.map(({ name, promise }) => `- \`${name}\`: ${promise}`);
-  return [`Not recorded yet are ${missing.length} of ${FAULTS.length}:`, '', ...list];
+  const names = missing.map(({ name }) => `\`${name}\``).join(', ');
+  return [
+    `Not recorded yet are ${missing.length} of ${FAULTS.length} (\`--list\` says what they show): ${names}.`,
+  ];
+}
+
+/** For whoever wants to run them. */
+function writeNeeds(): readonly string[] {
+  const all = FAULTS.flatMap(({ name, needs = [] }) => needs.map((need) => ({ name, need })));
+  return [...Map.groupBy(all, ({ need }) => need)].map(
+    ([{ name, advice }, faults]) =>
+      `- ${name} (${advice}): ${faults.map((one) => `\`${one.name}\``).join(', ')}.`,
+  );
 }
 
 /** What else was counted, on a line of its own for each. */
@@ -81,7 +89,9 @@ function writeFigures(runs: readonly Run[]): readonly string[] {
   return runs
     .filter(({ fault, record }) => fault.name !== 'planted' && Object.keys(record.facts).length > 0)
     .map(({ fault, record }) => {
-      const facts = Object.entries(record.facts).map(([name, value]) => `${name} ${format(value)}`);
+      const facts = Object.entries(record.facts)
+        .filter(([name]) => !name.startsWith(UNPROTECTED))
+        .map(([name, value]) => `${name}: ${format(value)}`);
       return `- \`${fault.name}\`: ${facts.join('; ')}.`;
     });
 }
@@ -91,11 +101,11 @@ const UNPROTECTED = 'not protected: ';
 /** A flip elsewhere that nothing notices is a violation of `bitrot`. */
 function writeUnprotected(runs: readonly Run[]): readonly string[] {
   const facts = runs.find(({ fault }) => fault.name === 'bitrot')?.record.facts ?? {};
-  const names = Object.keys(facts).filter((name) => name.startsWith(UNPROTECTED));
-  const places = names.map((name) => name.slice(UNPROTECTED.length));
-  const isInDatabase = places.some((place) => place.startsWith('berth.db'));
-  const list = places.map((place) => `\`${place}\``).join(', ');
-  return [`Not protected: ${list}.${isInDatabase ? '' : ' No column of the database is unprotected.'}`];
+  const all = Object.entries(facts).filter(([name]) => name.startsWith(UNPROTECTED));
+  const places = all.map(([name, value]) => `- \`${name.slice(UNPROTECTED.length)}\`: ${value}`);
+  const isInDatabase = all.some(([name]) => name.startsWith(`${UNPROTECTED}berth.db`));
+  const end = isInDatabase ? [] : ['', 'No column of the database is unprotected.'];
+  return ['Not protected, and how many flips had an effect there:', '', ...places, ...end];
 }
 
 /** What `soak` compares the figures above with. */
@@ -124,7 +134,8 @@ function writePlanted(runs: readonly Run[]): readonly string[] {
     const [, name = '', found = ''] = /^(\S+): (.*)$/s.exec(String(text)) ?? [];
     return `| ${kind} | \`${name}\` | ${shorten(found).replaceAll('|', '\\|')} |`;
   });
-  return ['| bug | found by | its first complaint |', '|---|---|---|', ...rows];
+  const tries = `Each was tried with up to ${TRIES} seeds.`;
+  return ['| bug | found by | its first complaint |', '|---|---|---|', ...rows, '', tries];
 }
 
 /** Records may end within a word. */
@@ -138,29 +149,43 @@ function shorten(text: string): string {
 function writeMutants(): readonly string[] {
   const record = readMutants();
   if (record === null) return [];
-  const { command, count, found, timeouts, notCovered, possible, survivors, day, commit, seconds } = record;
-  const share = ((100 * found) / count).toFixed(1);
-  const run = `${day}, \`${commit}\`, ${sayTime(seconds)}`;
+  const { command, count, found, timeouts, notCovered, possible, rejected, survivors } = record;
+  const share = (of: number, whole: number) => `${((100 * of) / whole).toFixed(1)} %`;
+  const run = `${record.day}, \`${record.commit}\`, ${sayTime(record.seconds)}`;
+  const reasons = Map.groupBy(survivors, ({ reason }) => judgeSurvivor(reason));
+  const equivalent = reasons.get('equivalent')?.length ?? 0;
+  const drawn = count + rejected;
+  const counts = [...reasons].map(([kind, { length }]) => `${length} ${kind}`).join(', ');
   return [
-    `\`${command}\` (${run}): ${format(count)} of ${format(possible)} mutants, **${format(found)} found`,
-    `(${share} %)**, ${format(timeouts)} of them because the tests did not end.`,
-    `${format(notCovered)} are covered by no test.`,
-    `The ${format(survivors.length)} that survived are listed with reasons in`,
-    '[test/mutants/record.json](../test/mutants/record.json).',
+    `\`${command}\` (${run}): ${format(count)} mutants, **${format(found)} found (${share(found, count)})**,`,
+    `${timeouts} of them by timeout. Without those that are equivalent to the original, the share is`,
+    `${share(found, count - equivalent)}. They are drawn from ${format(possible)} changes. The compiler`,
+    `rejected ${rejected} of the ${format(drawn)} drawn (${share(rejected, drawn)}), which are not counted.`,
+    'With `--again`, what an earlier run has found counts as found, and its tests do not run again.',
+    '',
+    `${survivors.length} survived, ${notCovered} of them reached by no test: ${counts}. All are listed with`,
+    'reasons in [test/mutants/record.json](../test/mutants/record.json).',
   ];
 }
 
+const SURVIVORS: readonly (readonly [kind: string, reason: RegExp])[] = [
+  ['equivalent', /^Equivalent:/],
+  ['accepted', /^(Accepted|Equivalent except)/],
+  ['gaps that are left', /^Not covered/],
+  ['found since', /^Found/],
+];
+
+function judgeSurvivor(reason: string): string {
+  return SURVIVORS.find(([, pattern]) => pattern.test(reason))?.[0] ?? 'without a reason yet';
+}
+
 function writeFound(runs: readonly Run[]): readonly string[] {
-  return runs.flatMap(({ fault }) => (fault.hasFound ?? []).map((text) => `- \`${fault.name}\`: ${text}`));
-}
-
-function format(value: number | string): string {
-  return typeof value === 'number' ? value.toLocaleString('en-US') : value;
-}
-
-function sayTime(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+  const earlier = Object.entries(FOUND_EARLIER).map(([commit, text]) => `- ${text} (\`${commit}\`)`);
+  return [
+    ...runs.flatMap(({ fault }) => (fault.hasFound ?? []).map((text) => `- \`${fault.name}\`: ${text}`)),
+    ...['', 'And before this page existed or without these faults, each with the commit that fixed it:', ''],
+    ...earlier,
+  ];
 }
 
 /** The page, with what stands between its marks made anew. */

@@ -8,7 +8,8 @@ import { readWholeNumber } from '../support/whole-number.ts';
 import { carryOut } from './door/carry-out.ts';
 import type { Fault, Size } from './door/fault.ts';
 import { findMissing } from './door/needs.ts';
-import { writeRecord } from './door/record.ts';
+import { makeRecord, writeRecord } from './door/record.ts';
+import { RESULT_HEAD, writeResultRow } from './door/result-row.ts';
 import { FAULTS } from './faults.ts';
 
 const MAX_SHOWN = 50;
@@ -38,7 +39,9 @@ async function runOne(fault: Fault, values: Values): Promise<boolean> {
   for (const { name, found, count } of outcome.controls) print(`found ${found} of ${count}: ${name}`);
   print(`violations ${outcome.violations.length}`);
   for (const violation of outcome.violations.slice(0, MAX_SHOWN)) print(`  ${violation}`);
-  if (values.record) print(`recorded in ${writeRecord(fault, choice, outcome)}`);
+  const record = makeRecord(fault, choice, outcome);
+  print(`as docs/reliability.md shows it:\n${[...RESULT_HEAD, writeResultRow(fault, record)].join('\n')}`);
+  if (values.record) print(`recorded in ${writeRecord(record)}`);
   return outcome.isFine;
 }
 

@@ -27,7 +27,8 @@ interface Flipped {
 /** By file, and column where it is a database: why nobody can know that it has changed. */
 const UNPROTECTED: Readonly<Record<string, string>> = {
   'berth.yaml': 'a person writes it; "berth config" shows what is in force',
-  'tls.crt': 'only clients know the issuer of a certificate that is not in the file; they refuse it',
+  'tls.crt':
+    'a certificate whose issuer is not in the file can only be checked by clients, and they refuse it',
   'rules.yaml': 'a person writes it; a change is applied as if it were meant, and logged with its difference',
 };
 

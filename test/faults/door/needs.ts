@@ -13,7 +13,7 @@ export interface Need {
 
 const isLinux = process.platform === 'linux';
 
-export const LINUX: Need = { name: 'Linux', advice: 'there is no other way', isMet: async () => isLinux };
+export const LINUX: Need = { name: 'Linux', advice: 'it reads /proc', isMet: async () => isLinux };
 
 export const COMPILER: Need = {
   name: 'a C compiler on Linux',

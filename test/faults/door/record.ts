@@ -23,13 +23,13 @@ export interface FaultRecord {
 
 export const RECORDS = fileURLToPath(new URL('../records', import.meta.url));
 
-export function writeRecord({ name }: Fault, { size, seed, count }: Choice, outcome: Outcome): string {
+export function makeRecord({ name }: Fault, { size, seed, count }: Choice, outcome: Outcome): FaultRecord {
   const flags = [
     ...(size === 'full' ? [] : ['--size', size]),
     ...(count === undefined ? [] : ['--count', String(count)]),
     ...['--seed', String(seed)],
   ];
-  const record: FaultRecord = {
+  return {
     name,
     command: ['npm run faults --', name, ...flags].join(' '),
     size,
@@ -43,8 +43,11 @@ export function writeRecord({ name }: Fault, { size, seed, count }: Choice, outc
     violations: outcome.violations.length,
     controls: outcome.controls,
   };
+}
+
+export function writeRecord(record: FaultRecord): string {
   mkdirSync(RECORDS, { recursive: true });
-  const path = `${RECORDS}/${name}.json`;
+  const path = `${RECORDS}/${record.name}.json`;
   writeFileSync(path, `${JSON.stringify(record, null, 2)}\n`);
   return path;
 }

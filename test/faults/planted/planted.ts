@@ -5,7 +5,7 @@ import type { Fault, Findings, Order } from '../door/fault.ts';
 import { PLANTED_BUGS, type PlantedBug } from './bugs.ts';
 
 /** A fault may miss a bug by chance: it tries again with the next seed. */
-const TRIES = 3;
+export const TRIES = 3;
 
 /** The text of a file with the bug in it. */
 export function plant(text: string, { right, wrong, file }: PlantedBug): string {
