@@ -174,7 +174,7 @@ async function flipWithoutSums({ count, seed, life, say }: Order) {
 
 export const bitrot: Fault = {
   name: 'bitrot',
-  promises: [2],
+  promises: [],
   promise:
     'A bit that flips on the disk is refused or reported at the next start, or changes no row and no ' +
     'answer. Exceptions are the files that are listed as not protected.',

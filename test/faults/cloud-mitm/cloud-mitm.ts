@@ -226,7 +226,7 @@ const LEAST_KINDS = 20;
 
 export const cloudMitm: Fault = {
   name: 'cloud-mitm',
-  promises: [2, 3, 5],
+  promises: [3, 5],
   promise:
     'Replaying, mixing or cutting messages between a server and its cloud changes nothing and loses nothing.',
   unit: 'exchanges',
