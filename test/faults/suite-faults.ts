@@ -93,7 +93,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
   client,
   fromSuite({
     name: 'consumption',
-    promises: [3, 5],
+    promises: [2, 3, 5],
     promise: 'When many clients count towards a limit at once, the total reaches it exactly.',
     unit: 'requests',
     sizes: { small: 150, full: 5000 },

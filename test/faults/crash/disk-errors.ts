@@ -126,7 +126,7 @@ async function failAgainAndAgain({ count, seed, life, say }: Order): Promise<Fin
 
 export const disk: Fault = {
   name: 'disk',
-  promises: [1, 2, 4, 5],
+  promises: [1, 2, 5],
   promise:
     'The server acknowledges nothing that a failing disk did not store, and works again when the disk does.',
   unit: 'faults of the disk',

@@ -180,7 +180,7 @@ async function loseTheLog({ count, seed, life }: Order) {
 
 export const kill: Fault = {
   name: 'kill',
-  promises: [1, 2, 4, 5],
+  promises: [1, 2, 5],
   promise: 'A server that is killed under load loses nothing that it acknowledged, and lends no slot twice.',
   unit: 'kills',
   sizes: { small: 3, full: 2000 },

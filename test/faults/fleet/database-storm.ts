@@ -148,7 +148,7 @@ async function crashAgainAndAgain({ count, seed, size, life, say }: Order): Prom
 
 export const database: Fault = {
   name: 'database',
-  promises: [1, 2, 3, 5],
+  promises: [1, 2, 3, 4, 5],
   promise:
     'When the database crashes under the load of two servers, nothing acknowledged is lost, and both ' +
     'recover by themselves.',

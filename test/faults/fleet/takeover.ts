@@ -162,7 +162,7 @@ async function compareDeliveries(fleet: Fleet, receiver: Receiver, book: FleetBo
 
 export const takeover: Fault = {
   name: 'takeover',
-  promises: [1, 2, 3, 5],
+  promises: [1, 2, 3, 4, 5],
   promise:
     'When the server that does the background work is killed, another one takes over and sends every event.',
   unit: 'kills of the leader',

@@ -281,7 +281,7 @@ async function promoteTooSoon(order: Order) {
 
 export const standby: Fault = {
   name: 'standby',
-  promises: [1, 2, 3, 5],
+  promises: [1, 2, 3, 4, 5],
   promise:
     'When the primary database fails under load and its synchronous standby is promoted, nothing ' +
     'acknowledged is lost, and two servers recover by themselves.',
