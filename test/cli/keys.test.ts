@@ -154,8 +154,8 @@ describe('an exported master key', () => {
       runThere(['key', 'import', join(files, name)], `${passphrase}\n`);
     const wrong = await importOf('export.json', 'another passphrase');
     const damaged = await importOf('damaged.json', PASSPHRASE);
-    assert.match(wrong.stderr, /^The export cannot be opened: the passphrase is wrong\.\n$/);
-    assert.match(damaged.stderr, /^The export cannot be opened: the file is damaged\. /);
+    assert.match(wrong.stderr, /^The key cannot be opened: the passphrase is wrong\.\n$/);
+    assert.match(damaged.stderr, /^The key cannot be opened: the file is damaged\. /);
     assert.match(
       (await importOf('none.json', PASSPHRASE)).stderr,
       /^The file \S+none\.json does not exist\.\n$/,

@@ -10,7 +10,7 @@ import {
   requireAuthentic,
 } from '@berth/shell/files/backup-file';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
-import { MIN_PASSPHRASE_LENGTH, openSealed, readSealed, sealText } from '@berth/shell/files/passphrase-seal';
+import { MIN_PASSPHRASE_LENGTH, openSealed, sealText } from '@berth/shell/files/passphrase-seal';
 import { placeFile } from '@berth/shell/files/place-file';
 import { type CloudStore, createCloudStore, record } from './cloud-store.ts';
 import { AIRGAP_KEY_FILE, DATABASE_FILE, listKeyFiles } from './data-folder.ts';
@@ -19,7 +19,7 @@ import { type ListedEvent, listEvents } from './events.ts';
 import { readKeyFile, writeKeyFile } from './keys/key-files.ts';
 import { fingerprintOf, type KeyRing } from './keys/key-ring.ts';
 
-const PURPOSE = 'berth cloud keys\u00001';
+const KEYS_FORMAT = 'berth cloud keys';
 
 /** Private keys by the names of their files: all signing keys, and the air-gap key. */
 type Keys = ReadonlyMap<string, KeyObject>;
@@ -101,7 +101,7 @@ async function sealKeys(keys: Keys, passphrase: string): Promise<object> {
   }
   const toPem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString();
   const texts = [...keys].map(([name, key]) => [name, toPem(key)]);
-  return sealText(PURPOSE, JSON.stringify(Object.fromEntries(texts)), passphrase);
+  return sealText(KEYS_FORMAT, JSON.stringify(Object.fromEntries(texts)), passphrase);
 }
 
 function inDatabase<T>(file: string, work: (db: DatabaseSync) => T): T {
@@ -232,9 +232,8 @@ async function openKeys({ sealed_keys: sealed }: BackupFacts, passphrase: string
       'The backup was made without a passphrase and does not contain keys. Nothing was changed.',
     );
   }
-  const seal = readSealed(sealed as Readonly<Record<string, unknown>>);
-  const text = seal === null ? null : await openSealed(PURPOSE, seal, passphrase);
-  if (text === null) throw new BackupError('The passphrase is wrong. Nothing was changed.');
+  const { text, problem } = await openSealed(KEYS_FORMAT, { ...sealed }, passphrase);
+  if (problem !== null) throw new BackupError(`${problem} Nothing was changed.`);
   const texts = Object.entries(JSON.parse(text) as Record<string, string>);
   return new Map(texts.map(([name, pem]) => [name, createPrivateKey(pem)]));
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { before, describe, test } from 'node:test';
+import type { SealedText } from '@berth/shell/files/passphrase-seal';
 import * as real from '../../src/secrets/key-export.ts';
 import { makeMasterKey } from '../../src/secrets/master-key.ts';
 import { SealError } from '../../src/secrets/seal.ts';
@@ -13,7 +14,7 @@ const stretchQuickly = async (passphrase: string, salt: Buffer) =>
 const sealExport = (secret: typeof content, passphrase: string) =>
   real.sealExport(secret, passphrase, stretchQuickly);
 const openExport = (text: string, passphrase: string) => real.openExport(text, passphrase, stretchQuickly);
-let sealed: real.KeyExport;
+let sealed: SealedText;
 before(async () => {
   sealed = await sealExport(content, PASSPHRASE);
 });
@@ -22,8 +23,8 @@ function says(pattern: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof SealError && pattern.test(error.message);
 }
 
-const isDamaged = says(/^The export cannot be opened: the file is damaged\./);
-const isWrong = says(/^The export cannot be opened: the passphrase is wrong\.$/);
+const isDamaged = says(/^The key cannot be opened: the file is damaged\./);
+const isWrong = says(/^The key cannot be opened: the passphrase is wrong\.$/);
 const isNone = says(/^The file does not contain a key export\./);
 
 function change(fields: Readonly<Record<string, unknown>>): string {
@@ -68,7 +69,7 @@ describe('an export', () => {
 
   const DAMAGED: Readonly<Record<string, () => string>> = {
     'cut short': () => JSON.stringify(sealed).slice(0, -10),
-    'of another version': () => change({ version: 2 }),
+    'of no version': () => change({ version: undefined }),
     'with a cost of its own': () => change({ kdf: { ...sealed.kdf, n: 2 ** 30 } }),
     'without a salt': () => change({ salt: undefined }),
     'with another salt': () => change({ salt: flip(sealed.salt, 0) }),
@@ -85,6 +86,14 @@ describe('an export', () => {
       await assert.rejects(openExport(make(), PASSPHRASE), isDamaged);
     });
   }
+
+  test('of a newer Berth is called that, however it is sealed', async () => {
+    const newer = change({ version: 2, kdf: { name: 'argon2id' }, salt: undefined });
+    const isNewer = says(
+      /a newer Berth has sealed it \(format 2; this one knows 1\)\. Import .* that version/,
+    );
+    await assert.rejects(openExport(newer, PASSPHRASE), isNewer);
+  });
 
   test('is not found in other text', async () => {
     const long = JSON.stringify({ ...sealed, padding: 'x'.repeat(20_000) });

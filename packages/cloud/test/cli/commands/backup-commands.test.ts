@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { addFooter, readFacts } from '@berth/shell/files/backup-file';
 import { createCommandLine } from '../../../../../test/support/cloud/cloud-command-line.ts';
 import { cloudFolder } from '../../../../../test/support/cloud/test-cloud.ts';
 import { temporaryFolder } from '../../../../../test/support/server-process.ts';
@@ -59,7 +69,7 @@ describe('the backup of a cloud', () => {
     assert.match(failed.err, /needs the signing key [0-9a-f]{16} and the air-gap key [0-9a-f]{16}/);
     writeFileSync(within('wrong'), 'another passphrase\n');
     const wrong = await run('other', `restore ${within('one.backup')} --passphrase-file ${within('wrong')}`);
-    assert.match(wrong.err, /The passphrase is wrong/);
+    assert.match(wrong.err, /The key cannot be opened: the passphrase is wrong\. Nothing was changed\./);
     assert.deepEqual(readdirSync(within('other')), []);
     const words = `restore ${within('one.backup')} --passphrase-file ${within('passphrase')}`;
     const { code, out, err } = await run('other', words);
@@ -71,6 +81,17 @@ describe('the backup of a cloud', () => {
     mkdirSync(within('stranger'), { mode: 0o700 });
     writeFileSync(join(within('stranger'), 'signing-key.pem'), OTHER_KEY, { mode: 0o600 });
     assert.match((await run('stranger', words)).err, /is another key than that of the backup/);
+  });
+
+  test('made by a newer Berth is called that', async (t) => {
+    const { within, run } = await makeBackup(t, ' --passphrase-file PASSPHRASE');
+    const { sealed_keys, bytes, ...facts } = readFacts(within('one.backup'));
+    truncateSync(within('one.backup'), bytes);
+    const newer = { ...facts, sealed_keys: { ...sealed_keys, version: 2 } };
+    addFooter(within('one.backup'), newer, new Uint8Array(32), () => {});
+    const words = `restore ${within('one.backup')} --passphrase-file ${within('passphrase')}`;
+    const { err } = await run('other', words);
+    assert.match(err, /a newer Berth has sealed it .*restore it with that version\. Nothing was changed\./);
   });
 
   test('brings all signing keys, or names the one that is missing', async (t) => {

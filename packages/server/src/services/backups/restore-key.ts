@@ -57,8 +57,7 @@ async function openIncluded({ sealed_keys: sealed }: BackupFacts, passphrase: st
   try {
     return (await openExport(JSON.stringify(sealed), passphrase)).masterKey;
   } catch (error) {
-    // The checksum has vouched for everything else.
-    if (error instanceof SealError) throw new SealError('The passphrase is wrong. Nothing was changed.');
+    if (error instanceof SealError) throw new SealError(`${error.message} Nothing was changed.`);
     throw error;
   }
 }

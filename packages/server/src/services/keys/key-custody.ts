@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
 import { RequestError } from '@berth/protocol/request-error';
 import { syncFolder } from '@berth/shell/files/durable-file';
-import { MIN_PASSPHRASE_LENGTH } from '@berth/shell/files/passphrase-seal';
+import { MIN_PASSPHRASE_LENGTH, type SealedText } from '@berth/shell/files/passphrase-seal';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { Fault } from '../../core/nouns/fault.ts';
-import { type KeyExport, sealExport } from '../../secrets/key-export.ts';
+import { sealExport } from '../../secrets/key-export.ts';
 import { findNextKey, settleNextKey, stageNextKey } from '../../secrets/key-rotation.ts';
 import {
   loadMasterKey,
@@ -22,12 +22,12 @@ export interface KeyCustody {
   /** Reseals every secret. `null`: with a generated key. */
   rotate(newKey: string | null, by: Actor): Promise<Rotated>;
   /** The master key sealed with a passphrase, to be kept elsewhere. */
-  export(passphrase: string | null, by: Actor): Promise<KeyExport>;
+  export(passphrase: string | null, by: Actor): Promise<SealedText>;
   /** Does work with the key, which is not replaced meanwhile. With a passphrase, it is exported too. */
   lend<T>(passphrase: string | null, by: Actor, work: WithKey<T>): Promise<T>;
 }
 
-type WithKey<T> = (key: MasterKey, exported: KeyExport | null) => Promise<T>;
+type WithKey<T> = (key: MasterKey, exported: SealedText | null) => Promise<T>;
 
 interface MasterKeyDescription {
   readonly fingerprint: string;
@@ -94,7 +94,7 @@ class Custodian {
     return { ...(await this.describe()), replaced };
   }
 
-  async export(passphrase: string | null, by: Actor): Promise<KeyExport> {
+  async export(passphrase: string | null, by: Actor): Promise<SealedText> {
     const usable = requirePassphrase(passphrase);
     const { sealedBy } = await this.#store.read({ kind: 'describe_seal' });
     const { identity } = await this.#store.read({ kind: 'describe_store' });

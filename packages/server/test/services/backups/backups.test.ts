@@ -11,6 +11,7 @@ import { openExport } from '../../../src/secrets/key-export.ts';
 import type { MakeBackup } from '../../../src/services/backups/backup-job.ts';
 import { prepareFolder } from '../../../src/services/backups/backup-places.ts';
 import { type BackupPlan, Backups } from '../../../src/services/backups/backups.ts';
+import { findBackupKey } from '../../../src/services/backups/restore-key.ts';
 import { createKeyCustody } from '../../../src/services/keys/key-custody.ts';
 
 async function setUp(t: TestContext) {
@@ -42,7 +43,7 @@ async function setUp(t: TestContext) {
     const links = await store.read({ kind: 'list_audit', chain: 'system', limit: 100, before: null });
     return links.flatMap(({ events }) => events.map(({ kind }) => kind)).toReversed();
   };
-  return { backups, change, clock, disk, folder, target, listEvents };
+  return { backups, change, clock, disk, folder, keySource, target, listEvents };
 }
 
 describe('the schedule of backups', () => {
@@ -91,7 +92,7 @@ describe('the schedule of backups', () => {
 
 describe('the master key', () => {
   test('is in scheduled backups once there is a passphrase, and each says whether it has it', async (t) => {
-    const { backups, change, clock, disk, folder, target, listEvents } = await setUp(t);
+    const { backups, change, clock, disk, folder, keySource, target, listEvents } = await setUp(t);
     disk.isWhole = true;
     await backups.keepSchedule();
     assert.equal((await backups.describe()).isKeyKept, false);
@@ -111,6 +112,12 @@ describe('the master key', () => {
     const { sealed_keys } = readFacts(file);
     const { masterKey } = await openExport(JSON.stringify(sealed_keys), 'correct horse battery');
     assert.equal(masterKey.length, 32);
+    const newer = { ...readFacts(file), sealed_keys: { ...sealed_keys, version: 2 } };
+    const given = { passphrase: 'correct horse battery', keyFile: null, source: keySource };
+    await assert.rejects(
+      findBackupKey(newer, given),
+      /a newer Berth has sealed it .*restore it with that version\. Nothing was changed\.$/,
+    );
     writeFileSync(join(target, 'berth-20300114T120000Z.backup'), 'damaged');
     change({ keep: 3 });
     assert.deepEqual(
