@@ -26,7 +26,9 @@ export interface BackupFacts {
 /** Why a file is not a usable backup. The message is for people. */
 export class BackupError extends Error {}
 
-const MARK = Buffer.from('berth backup v1\n');
+const VERSION = 1;
+/** In every version at the same distance from the end, so that an older Berth can say what it has. */
+const MARK = Buffer.from(`berth backup v${VERSION}\n`);
 const LENGTH_BYTES = 4;
 const DIGEST_BYTES = 32;
 const END_BYTES = LENGTH_BYTES + MARK.length + 2 * DIGEST_BYTES;
@@ -160,7 +162,7 @@ interface Footer {
 function readFooter(handle: number, size: number): Footer {
   if (size < END_BYTES) throw incomplete();
   const end = readAt(handle, size - END_BYTES, END_BYTES);
-  if (!end.subarray(LENGTH_BYTES, LENGTH_BYTES + MARK.length).equals(MARK)) throw incomplete();
+  requireMark(end.toString('latin1', LENGTH_BYTES, LENGTH_BYTES + MARK.length));
   const length = end.readUInt32BE(0);
   const start = size - END_BYTES - length;
   if (length > MAX_FACTS_BYTES || start < 0) throw damaged('its footer is unreadable');
@@ -174,6 +176,16 @@ function readFooter(handle: number, size: number): Footer {
     digest: digests.subarray(0, DIGEST_BYTES),
     mac: digests.subarray(DIGEST_BYTES),
   };
+}
+
+function requireMark(mark: string): void {
+  const version = /^berth backup v([1-9]\d*)\n$/.exec(mark)?.[1];
+  if (version === undefined) throw incomplete();
+  if (Number(version) === VERSION) return;
+  throw new BackupError(
+    `The backup was made by a newer Berth (format ${version}; this one knows ${VERSION}). ` +
+      'Restore it with that version.',
+  );
 }
 
 /** Its checksum vouches for the rest once it is checked. */

@@ -55,4 +55,13 @@ describe('a backup file', () => {
     assert.throws(() => open(Buffer.concat([bytes, Buffer.of(0)])), BackupError);
     assert.throws(() => open(bytes, new Uint8Array(32)), /was not written with this key/);
   });
+
+  test('of another version is told from a damaged one', () => {
+    const bytes = readFileSync(makeFile());
+    bytes.write('v2', bytes.lastIndexOf('v1\n'));
+    assert.throws(
+      () => open(bytes),
+      /made by a newer Berth \(format 2; this one knows 1\)\. Restore it with/,
+    );
+  });
 });
