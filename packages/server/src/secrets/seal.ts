@@ -47,6 +47,13 @@ export function seal(key: MasterKey, name: string, secret: Uint8Array): Uint8Arr
 
 export function unseal(key: MasterKey, name: string, sealed: Uint8Array): Uint8Array {
   const bytes = Buffer.from(sealed);
+  const [format = FORMAT] = bytes;
+  if (format > FORMAT) {
+    throw new SealError(
+      `A newer Berth has sealed the secret "${name}" (format ${format}; this one knows ${FORMAT}). ` +
+        'Start that version.',
+    );
+  }
   const header = bytes.subarray(0, HEADER_BYTES);
   const expected = fingerprintOfSeal(sealed);
   if (expected !== fingerprint(key)) {

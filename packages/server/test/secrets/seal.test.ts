@@ -50,6 +50,15 @@ describe('a sealed secret', () => {
     );
   });
 
+  test('of a newer Berth is called that, with any key', () => {
+    const newer = Uint8Array.from(seal(makeKey(), 'audit', SECRET));
+    newer[0] = 2;
+    assert.throws(
+      () => unsealWithAny([makeKey()], 'audit', newer),
+      /^Error: A newer Berth has sealed the secret "audit" \(format 2; this one knows 1\)\. Start that/,
+    );
+  });
+
   test('does not open when any byte of it was changed', () => {
     const key = makeKey();
     const sealed = seal(key, 'audit', SECRET);
