@@ -6,6 +6,8 @@ import { findMemberText } from '../json-members.ts';
 import { parseJsonText } from '../json-text.ts';
 import { decodeBase64, decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
 
+export const REQUEST_VERSION = 2;
+
 /** A request of a server without internet to the vendor, in a file that a person carries. */
 export interface OfflineRequest {
   readonly request: 'activation' | 'deactivation';
@@ -48,7 +50,7 @@ function describe(request: OfflineRequest, signer: RequestSigner): Readonly<Reco
   const keyFields = signer.kind === 'cloud-keys' ? describeKeys(request, signer.keys) : {};
   return {
     request: request.request,
-    schema_version: 2,
+    schema_version: REQUEST_VERSION,
     request_id: request.requestId,
     ...(product === null ? {} : { product }),
     ...(licenseKey === null ? {} : { license_key: licenseKey }),
@@ -83,7 +85,7 @@ function hmac(key: string, text: string): string {
 const schema = z.object({
   request: z.object({
     request: z.enum(['activation', 'deactivation']),
-    schema_version: z.literal(2),
+    schema_version: z.literal(REQUEST_VERSION),
     request_id: z.uuid(),
     product: name,
     license_key: name,

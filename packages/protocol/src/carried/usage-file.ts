@@ -6,6 +6,8 @@ import { parseJsonText } from '../json-text.ts';
 import { decodeBase64Text, encodeBase64 } from './canonical-base64.ts';
 import { isSignedByServer } from './offline-request.ts';
 
+export const USAGE_VERSION = 1;
+
 /**
  * The consumption of a server without a cloud, in a file. Its amounts are everything that this server ever
  * counted, so a lost file does no harm, and a file submitted twice counts once: the portal adds what is new.
@@ -20,7 +22,7 @@ const amounts = z.object({
 });
 
 export const usage = z.object({
-  schema_version: z.literal(1),
+  schema_version: z.literal(USAGE_VERSION),
   sequence: z.int().positive(),
   hardware_id: name.pipe(z.string()),
   date: z.string().max(64),

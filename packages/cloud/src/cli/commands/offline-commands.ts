@@ -5,6 +5,7 @@ import { isRefusal, type Refusal, refuse } from '../../core/refusal.ts';
 import { createFileWriter } from '../../http/portal/write-files.ts';
 import { type IssuedFile, refreshFile } from '../../store/offline/license-files.ts';
 import { answerActivation, answerDeactivation } from '../../store/offline/offline-requests.ts';
+import { refuseFile } from '../../store/offline/refuse-unreadable.ts';
 import { type CountedUsage, takeUsage } from '../../store/offline/usage.ts';
 import { readCarriedFile, writeCarriedFile } from '../carried-files.ts';
 import type { Call, Command } from '../command.ts';
@@ -62,12 +63,11 @@ function runActivate({ store, signingKeys, words, flags, now }: Call): unknown {
 }
 
 function readRequest(path: string, wanted: ReadRequest['fields']['request']): ReadRequest | Refusal {
-  const request = readOfflineRequest(readCarriedFile(path));
+  const file = readCarriedFile(path);
+  const request = readOfflineRequest(file);
   if (request === null) {
-    return refuse(
-      'offline_file_invalid',
-      `${path} is not a request of a server, or it is damaged. ${REQUEST_AGAIN}`,
-    );
+    const otherwise = `${path} is not a request of a server, or it is damaged. ${REQUEST_AGAIN}`;
+    return refuseFile('offline_file_invalid', file, otherwise);
   }
   const { request: kind } = request.fields;
   if (kind === wanted) return request;
@@ -127,9 +127,12 @@ function showDeactivation(facts: { license_key: string; hardware_id: string; usa
 
 function runUsage({ store, words, now }: Call): unknown {
   const path = words[0] as string;
-  const read = readUsageFile(readCarriedFile(path));
-  if (read === null)
-    return refuse('usage_file_invalid', `${path} is not a usage file, or it is damaged. ${USAGE_AGAIN}`);
+  const file = readCarriedFile(path);
+  const read = readUsageFile(file);
+  if (read === null) {
+    const otherwise = `${path} is not a usage file, or it is damaged. ${USAGE_AGAIN}`;
+    return refuseFile('usage_file_invalid', file, otherwise);
+  }
   const counted = takeUsage(store, { ...read, from: null }, now);
   return isRefusal(counted) ? counted : presentUsage(counted);
 }

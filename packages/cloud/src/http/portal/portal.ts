@@ -10,6 +10,7 @@ import {
   answerDeactivation,
   type CarriedRequest,
 } from '../../store/offline/offline-requests.ts';
+import { refuseFile } from '../../store/offline/refuse-unreadable.ts';
 import { takeUsage } from '../../store/offline/usage.ts';
 import { limitConcurrency } from '../limits/limit-concurrency.ts';
 import { LIMITS } from '../limits/limits.ts';
@@ -131,8 +132,8 @@ async function takeFile(
     return answerRequest({ request, key: licenseKey === '' ? null : licenseKey, from }, context);
   const read = readUsageFile(text);
   if (read === null) {
-    const message = 'The file is not a request or a usage file of a server, or it is damaged.';
-    return refuse('offline_file_invalid', message);
+    const otherwise = 'The file is not a request or a usage file of a server, or it is damaged.';
+    return refuseFile('offline_file_invalid', text, otherwise);
   }
   const counted = takeUsage(context.store, { ...read, from }, context.now);
   return isRefusal(counted) ? counted : showUsage(counted);

@@ -15,6 +15,7 @@ import { type SigningParty, verifyRequest } from '../keys/verify-request.ts';
 import { release } from '../keys/waiting-keys.ts';
 import { type Row, toLicense } from '../rows.ts';
 import { type FileWriter, type IssuedFile, issueFile } from './license-files.ts';
+import { refuseUsage } from './refuse-unreadable.ts';
 import { type CountedUsage, countUsage } from './usage.ts';
 
 /** A request of a server without internet access, and the license key that came with it. */
@@ -218,7 +219,7 @@ function describeFile(
 function readUsage({ usage, hardware_id, server_key }: Fields): Usage | Refusal | null {
   if (usage === undefined || usage === null) return null;
   const { data } = usageShape.safeParse(usage);
-  if (data === undefined) return refuse('usage_file_invalid', 'The usage in the request cannot be read.');
+  if (data === undefined) return refuseUsage(usage);
   if (data.hardware_id === hardware_id && data.server_key === server_key) return data;
   return refuse('usage_file_invalid', 'The usage in the request is from another server.');
 }

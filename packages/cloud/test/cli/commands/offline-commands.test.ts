@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { isConfirmationCode, readAirgapPublicKey } from '@berth/protocol/carried/airgap-codes';
+import { encodeBase64 } from '@berth/protocol/carried/canonical-base64';
 import { isVendorFile, readLicenseFile } from '@berth/protocol/carried/license-file';
 import { cloudLicense } from '@berth/protocol/cloud/cloud-license';
 import { publicKeyFingerprint } from '@berth/protocol/cloud/server-key';
@@ -15,6 +16,7 @@ import { cloudFolder } from '../../../../../test/support/cloud/test-cloud.ts';
 import { told } from '../../../../../test/support/cloud/test-portal.ts';
 
 const KEY = 'ACME-0001';
+const NEWER = /^The file was made by a newer Berth than this cloud\. .*update the cloud.* same file again\.$/;
 
 /** A vendor with a consumption license and a folder for files. */
 async function createDesk(t: TestContext, flags = '') {
@@ -159,12 +161,16 @@ describe('cloud offline', () => {
     const activation = put('a.req', server.request({ licenseKey: KEY }));
     const deactivation = put('d.req', server.request({ licenseKey: KEY, request: 'deactivation' }));
     const usage = put('u', server.usage([]));
+    const newer = put('n', encodeBase64('{"request":{"schema_version":3}}'));
+    const newerUsage = put('nu', encodeBase64('{"usage":{"schema_version":2}}'));
     const large = put('large', 'A'.repeat(512 * 1024 + 4));
     for (const [words, code, sentence] of [
       [`activate ${usage}`, 1, /is not a request of a server, or it is damaged\. .*"berth offline request"/],
       [`activate ${deactivation}`, 1, /asks for deactivation\. Use "cloud offline deactivate --data \S+"\.$/],
       [`deactivate ${activation}`, 1, /asks for activation\. Use "cloud offline activate --data \S+"\.$/],
       [`usage ${activation}`, 1, /is not a usage file, or it is damaged\. .*"berth offline usage"/],
+      [`activate ${newer}`, 1, NEWER],
+      [`usage ${newerUsage}`, 1, NEWER],
       [`activate ${large}`, 2, /has 524292 bytes; files of a server have at most 524288\.$/],
       [`usage ${usage}.missing`, 1, /^The file \S+\.missing does not exist\.$/],
       [`deactivate ${deactivation}`, 1, /^The license does not exist on this machine\./],

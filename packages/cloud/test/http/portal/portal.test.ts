@@ -162,6 +162,11 @@ describe('an invalid form comes back with a message', () => {
     for (const file of ['%PDF-1.7', '{}', Buffer.from('{}').toString('base64')]) {
       assert.match(noteOf(await handIn(portal, file)), /^The file is not a request or a usage file/);
     }
+    const newer = Buffer.from('{"usage":{"schema_version":2}}').toString('base64');
+    assert.match(
+      noteOf(await handIn(portal, newer)),
+      /^The file was made by a newer Berth than this cloud\./,
+    );
   });
 
   test('for a file beyond 512 KiB, a form beyond that, and what is not a form', async (t) => {

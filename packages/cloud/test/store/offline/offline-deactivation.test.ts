@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { OfflineRequest } from '@berth/protocol/carried/offline-request';
 import { createCarriedServer } from '../../../../../test/support/cloud/carried-server.ts';
 import { createTestPortal, given, refused, told } from '../../../../../test/support/cloud/test-portal.ts';
+import type { Refusal } from '../../../src/core/refusal.ts';
 import { blockDevice, listDevices } from '../../../src/store/devices.ts';
 import { loadTotals } from '../../../src/store/execute.ts';
 import { getLicense, setLicenseEnabled } from '../../../src/store/licenses.ts';
@@ -97,6 +98,8 @@ describe('it stays activated', () => {
     attempt('usage_file_invalid', back({ usage: { ...content, server_key: stranger.serverKey } }));
     attempt('usage_file_invalid', back({ usage: { ...content, licenses: told(licenseId, key, 3) } }));
     attempt('license_not_found', back({ licenseKey: 'K-NONE', usage: content }));
+    const { message } = deactivate(back({ usage: { ...content, schema_version: 2 } })) as Refusal;
+    assert.match(message, /made by a newer Berth than this cloud/);
     given(deactivate(back({ usage: content })));
   });
 
