@@ -120,6 +120,10 @@ describe('berth audit verify --file', () => {
       assert.match(stdout, /^The export is BROKEN:\n {2}/);
       assert.match(stdout, problem);
     }
+    writeFileSync(file, text.replace('"version":1', '"version":2'));
+    const newer = await runBerth(folder, ['audit', 'verify', '--file', file]);
+    assert.deepEqual([newer.code, newer.stdout], [1, '']);
+    assert.match(newer.stderr, /changed\.jsonl cannot be read: it was written by a newer Berth \(format 2; /);
     const { code, stderr } = await runBerth(folder, ['audit', 'verify', '--file', join(folder, 'none')]);
     assert.equal(code, 1);
     assert.match(stderr, /^The file \S+none does not exist\.\n$/);

@@ -116,10 +116,11 @@ export class ExportCheck {
   }
 
   #takeHeader(facts: Facts | null): void {
+    if (facts?.format === EXPORT_FORMAT) requireKnown(facts.version);
     if (facts?.format === EXPORT_FORMAT && facts.version === EXPORT_VERSION) {
       this.#header = facts;
       this.#isPart = isNumber(facts.from) && facts.from > 1;
-    } else this.#tell('This is not an export of an audit log, or this release cannot read it.');
+    } else this.#tell('This is not an export of an audit log.');
   }
 
   #takeContent(facts: Facts | null): void {
@@ -172,6 +173,15 @@ export class ExportCheck {
       typeof key === 'string' && typeof signature === 'string' && isSignedBy(key, seal, signature);
     if (!this.#isIntact) this.#tell('The signature is wrong: the export was changed.');
   }
+}
+
+/** Nothing else can be said about a newer one, least of all that it was changed. */
+function requireKnown(version: unknown): void {
+  if (!isNumber(version) || version <= EXPORT_VERSION) return;
+  throw new Error(
+    `it was written by a newer Berth (format ${version}; this one knows ${EXPORT_VERSION}); ` +
+      'check it with that version',
+  );
 }
 
 function sayProblem(facts: Facts | null): string {

@@ -224,6 +224,14 @@ describe('an export that was changed', () => {
     });
   }
 
+  test('by a newer Berth, perhaps, is only called newer', async () => {
+    const newer = (await readText(store)).replace('"version":1', '"version":2');
+    assert.throws(
+      () => check(newer),
+      /^Error: it was written by a newer Berth \(format 2; this one knows 1\)/,
+    );
+  });
+
   test('not at all, but signed by another, has another key', async () => {
     const verdict = check(resign(await readText(store)));
     assert.deepEqual(verdict.problems, []);
