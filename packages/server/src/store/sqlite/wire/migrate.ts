@@ -8,16 +8,32 @@ import { readPragma } from './read-rows.ts';
 /** Marks the file as ours ("BRTH"), so that no other database is ever migrated by mistake. */
 const APPLICATION_ID = 0x42525448;
 
-/** Throws for files that this release must not touch. Call it before settings are written. */
-export function requireKnownSchema(db: DatabaseSync): void {
-  const version = readPragma(db, 'user_version') as number;
-  refuseForeign(db, version);
+/** What the header of a database file says. */
+interface FileMarks {
+  readonly applicationId: number;
+  readonly version: number;
+  isEmpty(): boolean;
+}
+
+/** Throws for files that this release must not touch. */
+export function requireKnownFile({ applicationId, version, isEmpty }: FileMarks): void {
+  if (applicationId !== APPLICATION_ID && (version !== 0 || !isEmpty()))
+    throw new Error('The database file was not written by Berth. It was left alone.');
   if (version > SCHEMA_VERSION) {
     throw new Error(
       `The data was written by a newer Berth (schema ${version}; this one knows ${SCHEMA_VERSION}). ` +
         'Start the newer version, or restore a backup from before the upgrade.',
     );
   }
+}
+
+/** The same for an open file. Call it before settings are written. */
+export function requireKnownSchema(db: DatabaseSync): void {
+  requireKnownFile({
+    applicationId: readPragma(db, 'application_id') as number,
+    version: readPragma(db, 'user_version') as number,
+    isEmpty: () => db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined,
+  });
 }
 
 /** Brings the schema up to date in one transaction: a start that is interrupted leaves the data as it was. */
@@ -34,14 +50,6 @@ export function migrate(db: DatabaseSync): void {
     db.exec('ROLLBACK');
     throw error;
   }
-}
-
-function refuseForeign(db: DatabaseSync, version: number): void {
-  const applicationId = readPragma(db, 'application_id');
-  if (applicationId === APPLICATION_ID) return;
-  const isEmpty = db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
-  if (!isEmpty || version !== 0)
-    throw new Error('The database file was not written by Berth. It was left alone.');
 }
 
 function applyMigration(db: DatabaseSync, name: (typeof MIGRATIONS)[number]): void {

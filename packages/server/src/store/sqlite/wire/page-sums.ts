@@ -15,6 +15,7 @@ import { Fault } from '../../../core/nouns/fault.ts';
 import type { StoreNotice } from '../../../core/nouns/store-notice.ts';
 import { damageFault } from './damage.ts';
 import { checkpoint, openReadOnly, openWritable } from './database.ts';
+import { requireKnownFile } from './migrate.ts';
 import { findRow } from './read-rows.ts';
 import { readLog, readPages } from './write-ahead-log.ts';
 
@@ -67,8 +68,22 @@ export class PageSums {
 
   /** Opens the file to write. At a start, it is compared with its sums first. */
   open(isStart: boolean): { readonly db: DatabaseSync; readonly notices: readonly StoreNotice[] } {
+    if (isStart) this.#requireKnown();
     const notices = isStart ? this.#compare() : [];
     return { db: openWritable(this.#file, this), notices };
+  }
+
+  /**
+   * Another program's file, or a newer Berth's, is left alone, with those beside it. A log that a crash has
+   * left may say more: `openWritable` looks again.
+   */
+  #requireKnown(): void {
+    try {
+      requireKnownHeader(this.#file);
+    } catch (error) {
+      if (isHeaderChanged(this.#file)) this.#found = 'page 1';
+      throw error;
+    }
   }
 
   #compare(): readonly StoreNotice[] {
@@ -216,26 +231,36 @@ function findTable(file: string, page: number): string | null {
   }
 }
 
-/** A checksum of the rest, how many pages have changed, these pages, and the sums of all. */
+/** "SUMS". */
+const MAGIC = 0x534d5553;
+const VERSION = 1;
+const SUMMED_FROM = 2;
+const HEAD_WORDS = 4;
+
+/**
+ * A mark, and a checksum of the rest, both as in every version; the version, how many pages have changed,
+ * these pages, and the sums of all.
+ */
 function pack({ sums, changed }: Sums): Uint8Array {
-  const words = new Uint32Array(2 + changed.length + sums.length);
-  words[1] = changed.length;
-  words.set(changed, 2);
-  words.set(sums, 2 + changed.length);
-  words[0] = crc32(new Uint8Array(words.buffer, WORD_BYTES));
+  const words = new Uint32Array(HEAD_WORDS + changed.length + sums.length);
+  words.set([MAGIC, 0, VERSION, changed.length, ...changed]);
+  words.set(sums, HEAD_WORDS + changed.length);
+  words[1] = crc32(new Uint8Array(words.buffer, SUMMED_FROM * WORD_BYTES));
   return new Uint8Array(words.buffer);
 }
 
-/** `null`: there are none, or no database that they could belong to. */
+/** `null`: there are none, no database that they could belong to, or those of another version of Berth. */
 function readSums(file: string): Sums | 'damaged' | null {
   if (!existsSync(sumsFile(file)) || (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0)
     return null;
   const bytes = Uint8Array.from(readFileSync(sumsFile(file)));
-  if (bytes.length < 2 * WORD_BYTES || bytes.length % WORD_BYTES !== 0) return 'damaged';
+  if (bytes.length < HEAD_WORDS * WORD_BYTES || bytes.length % WORD_BYTES !== 0) return 'damaged';
   const words = new Uint32Array(bytes.buffer);
-  if (crc32(bytes.subarray(WORD_BYTES)) !== words[0]) return 'damaged';
-  const end = 2 + (words[1] as number);
-  return { changed: [...words.subarray(2, end)], sums: words.subarray(end) };
+  const [magic, sum, version, changed = 0] = words;
+  if (magic !== MAGIC || crc32(bytes.subarray(SUMMED_FROM * WORD_BYTES)) !== sum) return 'damaged';
+  if (version !== VERSION) return null;
+  const end = HEAD_WORDS + changed;
+  return { changed: [...words.subarray(HEAD_WORDS, end)], sums: words.subarray(end) };
 }
 
 /** The sums after so many frames of the log were moved. */
@@ -261,6 +286,44 @@ function findChanged(actual: Uint32Array, known: Sums, inLog: ReadonlySet<number
   return [...changed].sort((a, b) => a - b);
 }
 
+/** As in "The SQLite database file format", chapter 1.3. */
+const HEADER_BYTES = 100;
+const SCHEMA_COOKIE_AT = 40;
+const USER_VERSION_AT = 60;
+const APPLICATION_ID_AT = 68;
+const SQLITE = 'SQLite format 3\0';
+
+/** Only while nothing in this process has the file open: see `PageSums`. */
+function readHeader(file: string): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  if (!existsSync(file)) return header;
+  const handle = openSync(file, 'r');
+  try {
+    readSync(handle, header, 0, HEADER_BYTES, 0);
+    return header;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** SQLite itself explains what is not a database. */
+function requireKnownHeader(file: string): void {
+  const header = readHeader(file);
+  if (header.toString('latin1', 0, SQLITE.length) !== SQLITE) return;
+  requireKnownFile({
+    applicationId: header.readInt32BE(APPLICATION_ID_AT),
+    version: header.readInt32BE(USER_VERSION_AT),
+    isEmpty: () => header.readUInt32BE(SCHEMA_COOKIE_AT) === 0,
+  });
+}
+
+/** Then what it says was not written by anybody. */
+function isHeaderChanged(file: string): boolean {
+  const known = readSums(file);
+  if (known === null || known === 'damaged') return false;
+  return findChanged(sumFile(file), known, readLog(file).pages).includes(1);
+}
+
 /** A restored file has never had a log. From the first on, its first page says so, which no log contains. */
 function useLog(file: string): void {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0 || saysLog(file)) return;
@@ -278,14 +341,7 @@ const READ_VERSION_AT = 19;
 const READ_WITH_LOG = 2;
 
 function saysLog(file: string): boolean {
-  const handle = openSync(file, 'r');
-  try {
-    const byte = Buffer.alloc(1);
-    readSync(handle, byte, 0, 1, READ_VERSION_AT);
-    return byte[0] === READ_WITH_LOG;
-  } finally {
-    closeSync(handle);
-  }
+  return readHeader(file)[READ_VERSION_AT] === READ_WITH_LOG;
 }
 
 const PAGE_SIZE_AT = 16;

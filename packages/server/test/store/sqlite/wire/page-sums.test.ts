@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { temporaryFolder } from '../../../../../../test/support/server-process.ts';
 import type { StoreNotice } from '../../../../src/core/nouns/store-notice.ts';
 import { makeMasterKey } from '../../../../src/secrets/master-key.ts';
@@ -117,6 +126,52 @@ describe('a changed bit in a page', () => {
     flip(`${file}-sums`, 100);
     assert.deepEqual(await listen(file), [{ kind: 'sums_damaged' }]);
     assert.deepEqual(await listen(file), []);
+  });
+
+  test('in checksums of another version is not told: they are made anew', async (t) => {
+    const file = await makeClosed(t);
+    const before = readFileSync(`${file}-sums`);
+    const other = Uint32Array.of(before.readUInt32LE(0), 0, 2, 0);
+    other[1] = crc32(new Uint8Array(other.buffer, 8));
+    writeFileSync(`${file}-sums`, other);
+    assert.deepEqual(await listen(file), []);
+    assert.deepEqual(readFileSync(`${file}-sums`).subarray(8, 12), before.subarray(8, 12));
+  });
+});
+
+describe('the file of another program, or of a newer Berth', () => {
+  const SUMS = 'not sums that this one knows';
+  const FOREIGN: Readonly<Record<string, [(db: DatabaseSync) => void, RegExp]>> = {
+    'another program': [
+      (db) => db.exec('CREATE TABLE license (a)'),
+      /was not written by Berth\. It was left/,
+    ],
+    'a newer Berth': [
+      (db) => db.exec('PRAGMA application_id = 0x42525448; PRAGMA user_version = 9999; CREATE TABLE a (a)'),
+      /was written by a newer Berth \(schema 9999; .*Start the newer version/,
+    ],
+  };
+  for (const [whose, [make, says]] of Object.entries(FOREIGN)) {
+    test(`is left alone, and those beside it, if it is of ${whose}`, async (t) => {
+      const folder = temporaryFolder(t);
+      const file = join(folder, 'berth.db');
+      const db = new DatabaseSync(file);
+      make(db);
+      db.close();
+      writeFileSync(`${file}-sums`, SUMS);
+      const before = readFileSync(file);
+      await assert.rejects(open(file), says);
+      assert.deepEqual(readFileSync(file), before);
+      assert.equal(readFileSync(`${file}-sums`, 'utf8'), SUMS);
+      assert.deepEqual(readdirSync(folder).sort(), ['berth.db', 'berth.db-sums']);
+    });
+  }
+
+  test('is told from one whose header has changed', async (t) => {
+    const file = await makeClosed(t);
+    const USER_VERSION_AT = 60;
+    flip(file, USER_VERSION_AT);
+    await assert.rejects(listen(file), /berth\.db is damaged \(page 1: not as the server wrote it/);
   });
 });
 
