@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CloudEvent } from '../core/decision.ts';
 import { isRefusal } from '../core/refusal.ts';
+import { requireKnownVersion } from './database.ts';
 import { prepareStatements, type Statements } from './statements.ts';
 
 /** The database connection and its prepared statements. */
@@ -17,6 +18,7 @@ export function createCloudStore(db: DatabaseSync): CloudStore {
 export function transact<T>({ db, sql }: CloudStore, work: () => T): T {
   sql.begin.run();
   try {
+    requireKnownVersion(sql.findSchemaVersion.get()?.user_version as number);
     const result = work();
     (isRefusal(result) ? sql.rollback : sql.commit).run();
     return result;

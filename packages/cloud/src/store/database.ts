@@ -38,11 +38,16 @@ function requireKnownSchema(db: DatabaseSync): void {
   if (!isEmpty && readPragma(db, 'application_id') !== APPLICATION_ID) {
     throw new ForeignDatabase('The database file was not written by this cloud. It was not changed.');
   }
-  if (version > MIGRATIONS.length) {
-    throw new ForeignDatabase(
-      `The data was written by a newer cloud (schema ${version}; this one knows ${MIGRATIONS.length}).`,
-    );
-  }
+  requireKnownVersion(version);
+}
+
+/** Again in every transaction: a newer command line may migrate the file of a running cloud. */
+export function requireKnownVersion(version: number): void {
+  if (version <= SCHEMA_VERSION) return;
+  throw new ForeignDatabase(
+    `The data was written by a newer cloud (schema ${version}; this one knows ${SCHEMA_VERSION}). ` +
+      'Start the newer version, or restore a backup from before the upgrade.',
+  );
 }
 
 /** Verifies the settings that durability depends on. */

@@ -196,6 +196,7 @@ const SQL = {
 
   // transactions
   begin: 'BEGIN IMMEDIATE',
+  findSchemaVersion: 'PRAGMA user_version',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
 } as const;

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { readPublicKey } from '@berth/protocol/cloud/vendor-signature';
 import { cloudFolder } from '../../../../test/support/cloud/test-cloud.ts';
+import { transact } from '../../src/store/cloud-store.ts';
 import { hasData, openDataFolder } from '../../src/store/data-folder.ts';
 import { createAirgapKey, exportPublicKeys } from '../../src/store/keys/key-files.ts';
 
@@ -66,7 +67,11 @@ describe('the data folder', () => {
 
   for (const [title, sql, sentence] of [
     ['of another program', 'CREATE TABLE a (b)', /was not written by this cloud/],
-    ['of a newer cloud', 'PRAGMA application_id = 0x42434c44; PRAGMA user_version = 99', /newer cloud/],
+    [
+      'of a newer cloud',
+      'PRAGMA application_id = 0x42434c44; PRAGMA user_version = 99',
+      /newer cloud .*Start the newer version/,
+    ],
   ] as const) {
     test(`a database ${title} is left alone`, (t) => {
       const path = cloudFolder(t);
@@ -76,4 +81,15 @@ describe('the data folder', () => {
       assert.throws(() => openDataFolder(path), sentence);
     });
   }
+
+  test('that a newer command line migrates takes no more changes', (t) => {
+    const path = cloudFolder(t);
+    const { store, close } = openDataFolder(path);
+    t.after(close);
+    const newer = new DatabaseSync(join(path, 'cloud.db'));
+    newer.exec('PRAGMA user_version = 99');
+    newer.close();
+    assert.throws(() => transact(store, () => assert.fail('It works on it.')), /written by a newer cloud/);
+    assert.ok(!store.db.isTransaction);
+  });
 });
