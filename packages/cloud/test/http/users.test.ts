@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, type TestContext, test } from 'node:test';
+import { derivePassword, formatHash } from '@berth/shell/password-hash';
 import { createTestCloud, START } from '../../../../test/support/cloud/test-cloud.ts';
 import { changeLicense } from '../../src/store/licenses.ts';
-import { hashPassword } from '../../src/store/passwords.ts';
+import { hashPassword, isPassword } from '../../src/store/passwords.ts';
 
 const PASSWORD = 'correct horse';
 const ANN = { product: 'crm', username: 'ann@example.com', hardware_id: 'machine-1' };
@@ -49,6 +50,13 @@ describe('a license of a user', () => {
     await cloud.post('activate_license', { ...ANN, password: PASSWORD });
     const { body } = await cloud.get('check_license', { ...ANN, password: 'battery staple' });
     assert.equal(body.code, 'invalid_credentials');
+  });
+
+  test('a password is stored with the cost of a guess, which may grow', async () => {
+    assert.match(passwordHash, /^scrypt\$32768\$8\$1\$/);
+    const [salt, cost] = [Buffer.alloc(16, 1), { N: 4, r: 1, p: 1 }];
+    const hash = formatHash({ cost, salt, key: await derivePassword(PASSWORD, salt, cost) });
+    assert.deepEqual([await isPassword(PASSWORD, hash), await isPassword('another', hash)], [true, false]);
   });
 
   test('the name alone reveals nothing about a machine without it', async (t) => {

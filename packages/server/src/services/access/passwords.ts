@@ -1,22 +1,22 @@
-import { randomBytes, type ScryptOptions, scrypt, scryptSync, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
+import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 import { networksOf } from '@berth/protocol/address-range';
 import { RequestError } from '@berth/protocol/request-error';
+import {
+  COST,
+  type Cost,
+  derivePassword,
+  formatHash,
+  KEY_BYTES,
+  makeSalt,
+  parseHash,
+} from '@berth/shell/password-hash';
 import { LIMITS } from '../../config.ts';
 import { isGuessable } from '../../core/access/guessable-password.ts';
 import { createFairQueue } from '../lending/fair-queue.ts';
 import { isKnownPassword } from './known-passwords.ts';
 
-const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
-
-type Cost = Readonly<Record<'N' | 'r' | 'p', number>>;
-
-/** 32 MiB and a few hundredths of a second per guess. */
-const COST = { N: 32768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 } as const;
 /** For generated passwords: nobody can guess 124 random bits, so a guess need not take long. */
-const QUICK_COST = { N: 2, r: 1, p: 1 } as const;
-const KEY_BYTES = 32;
-const SALT_BYTES = 16;
+const QUICK_COST: Cost = { N: 2, r: 1, p: 1 };
 
 /**
  * At most two at once, so that password checks cannot exhaust the machine. Waiting clients take turns by
@@ -36,11 +36,11 @@ export async function dismissPasswords(): Promise<void> {
 /** Callers who set a password are authenticated and do not queue with guesses. */
 const SETTING: readonly string[] = ['setting a password'];
 
-/** `scrypt$N$r$p$salt$key`, the last two in base64. Only tests set the cost `N`. */
+/** Only tests set the cost `N`. */
 export async function hashPassword(password: string, N: number = COST.N): Promise<string> {
-  const salt = randomBytes(SALT_BYTES);
-  const derive = () => deriveKey(password.normalize('NFC'), salt, KEY_BYTES, { ...COST, N });
-  return format({ ...COST, N }, salt, await turns.run(SETTING, derive));
+  const [cost, salt] = [{ ...COST, N }, makeSalt()];
+  const key = await turns.run(SETTING, () => derivePassword(password, salt, cost));
+  return formatHash({ cost, salt, key });
 }
 
 /** A generated password, which is shown only once. */
@@ -51,16 +51,13 @@ interface OneTimePassword {
 
 export function makeOneTimePassword(): OneTimePassword {
   const password = generatePassword();
-  const salt = randomBytes(SALT_BYTES);
-  return { password, passwordHash: format(QUICK_COST, salt, deriveQuickly(password, salt)) };
+  const salt = makeSalt();
+  const key = deriveQuickly(password, salt);
+  return { password, passwordHash: formatHash({ cost: QUICK_COST, salt, key }) };
 }
 
 function deriveQuickly(text: string, salt: Buffer): Buffer {
   return scryptSync(text, salt, KEY_BYTES, QUICK_COST);
-}
-
-function format({ N, r, p }: Cost, salt: Buffer, key: Buffer): string {
-  return ['scrypt', N, r, p, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
 /**
@@ -75,25 +72,14 @@ export async function checkPassword(
   signal?: AbortSignal,
   N: number = COST.N,
 ): Promise<boolean> {
-  const [, n, r, p, salt64, key] = (hash ?? NO_PASSWORD).split('$') as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
-  const text = password.normalize('NFC');
-  const salt = Buffer.from(salt64, 'base64');
-  const isQuick = Number(n) === QUICK_COST.N;
-  const cost = isQuick ? { ...COST, N } : { ...COST, N: Number(n), r: Number(r), p: Number(p) };
-  const slow = await turns.run(networksOf(address), () => deriveKey(text, salt, KEY_BYTES, cost), signal);
+  const { cost, salt, key } = parseHash(hash);
+  const isQuick = cost.N === QUICK_COST.N;
+  const derive = () => derivePassword(password, salt, isQuick ? { ...COST, N } : cost);
+  const slow = await turns.run(networksOf(address), derive, signal);
   // Generated passwords have no capitals, but phones and people type some.
-  const quick = deriveQuickly(text.toLowerCase(), salt);
-  return timingSafeEqual(isQuick ? quick : slow, Buffer.from(key, 'base64')) && hash !== null;
+  const quick = deriveQuickly(password.normalize('NFC').toLowerCase(), salt);
+  return timingSafeEqual(isQuick ? quick : slow, key) && hash !== null;
 }
-
-const NO_PASSWORD = format(COST, Buffer.alloc(SALT_BYTES), Buffer.alloc(KEY_BYTES));
 
 const SHORTEST_PASSWORD = 12;
 const LONGEST_PASSWORD = 256;
