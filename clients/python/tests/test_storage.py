@@ -6,15 +6,18 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Dict, List
 from unittest import mock
 
-from berth_client import BerthError, Client, FileStorage, StorageError, device
+from berth_client import BerthError, Client, FileStorage, ProofError, StorageError, device
 from berth_client.device import find_device, find_machine_id, mark_device
+from berth_client.proof import _read_signed
 from berth_client.servers import describe_addresses, read_url
 from berth_client.storage import encode_part
 
+from .signing import encode
 from .simulation.machine import MemoryStorage
 from .world_test import WorldTest
 
@@ -39,6 +42,12 @@ class SharedVectors(unittest.TestCase):
     def test_of_parts_of_names(self) -> None:
         for one in self.vectors["parts"]:
             self.assertEqual(encode_part(one["text"]), one["encoded"])
+
+    def test_of_headers_of_grants(self) -> None:
+        for one in self.vectors["headers"]:
+            text = ".".join(encode(part) for part in (one["header"].encode(), b"{}", b"signature"))
+            with nullcontext() if one["is_grant"] else self.assertRaises(ProofError, msg=one["header"]):
+                _read_signed(text, "EdDSA", "berth-grant+jwt")
 
 
 class AMachineId(unittest.TestCase):

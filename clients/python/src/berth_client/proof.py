@@ -220,6 +220,9 @@ def _read_signed(text: str, alg: str, typ: str) -> Tuple[Grant, bytes, bytes]:
         raise ProofError("It cannot be read.") from error
     if not isinstance(header, dict) or header.get("alg") != alg or header.get("typ") != typ:
         raise ProofError(f"It is not signed as {typ}.")
+    if "crit" in header:
+        # It names what a reader must understand, and there is nothing of this kind yet.
+        raise ProofError("It needs a newer version of the client.")
     if not isinstance(claims, dict):
         raise ProofError("It has no claims.")
     return claims, f"{parts[0]}.{parts[1]}".encode(), signature

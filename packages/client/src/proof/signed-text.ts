@@ -17,6 +17,8 @@ export function readSigned(text: string, { alg, typ }: { alg: string; typ: strin
   if (rest.length > 0) throw new ProofError('It has more than three parts.');
   const header = readJson(head);
   if (header.alg !== alg || header.typ !== typ) throw new ProofError(`It is not signed as ${typ}.`);
+  // It names what a reader must understand, and there is nothing of this kind yet.
+  if ('crit' in header) throw new ProofError('It needs a newer version of the client.');
   return {
     claims: readJson(body),
     signed: new TextEncoder().encode(`${head}.${body}`),

@@ -52,6 +52,8 @@ export function readJws(text: string, alg: JwsAlgorithm, typ: string): ReadJws |
   const header = parseObject(head);
   const claims = parseObject(body);
   if (header === null || claims === null || header.alg !== alg || header.typ !== typ) return null;
+  // It names what a reader must understand, and there is nothing of this kind yet.
+  if ('crit' in header) return null;
   const input = Buffer.from(text.slice(0, text.lastIndexOf('.')));
   const [digest, keyType] = alg === 'RS256' ? ['sha256', 'rsa'] : [null, 'ed25519'];
   return {
