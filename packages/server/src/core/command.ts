@@ -229,7 +229,7 @@ export interface AddConsumption extends Target, Asked {
 /** The caller's name for a request, so that a retry is not counted twice. */
 export interface IdempotencyKey {
   readonly key: string;
-  /** Tells different requests with the same key apart. */
+  /** Tells different requests with the same key apart: a version of what is hashed, `:`, and the hash. */
   readonly bodyHash: string;
 }
 

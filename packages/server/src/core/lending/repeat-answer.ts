@@ -33,9 +33,22 @@ export function repeatAnswer(
 ): Measured | Refused | null {
   if (idempotency === null || rememberedAnswer === null) return null;
   if (!isRemembered(rememberedAnswer, now)) return null;
-  if (rememberedAnswer.bodyHash === idempotency.bodyHash) return rememberedAnswer.outcome;
+  if (isSameBody(rememberedAnswer.bodyHash, idempotency.bodyHash)) return rememberedAnswer.outcome;
   return refuse(
     'idempotency_key_reused',
     'This Idempotency-Key was sent before with another body. Use a new key for every request.',
   );
+}
+
+/**
+ * Hashes of different versions cannot be compared. Then the key decides, so that a retry across an upgrade
+ * gets its answer.
+ */
+function isSameBody(first: string, second: string): boolean {
+  return first === second || versionOf(first) !== versionOf(second);
+}
+
+/** Such as `1:`. */
+function versionOf(bodyHash: string): string {
+  return bodyHash.slice(0, bodyHash.indexOf(':') + 1);
 }

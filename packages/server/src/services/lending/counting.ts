@@ -70,11 +70,24 @@ export function requireFeature(feature: string | null): string {
   return feature;
 }
 
-/**
- * The same fields in the same order are the same request, whatever its JSON looks like and wherever it came
- * from.
- */
-function identifyRequest(key: string | null, { by: _, ...request }: Omit<CountRequest, 'idempotencyKey'>) {
+type Body = Omit<CountRequest, 'by' | 'idempotencyKey'>;
+
+/** Servers of other versions read the hash: whoever changes its fields or their order changes this, too. */
+const BODY_VERSION = 1;
+
+/** The same fields are the same request, whatever its JSON looks like and wherever it came from. */
+function identifyRequest(key: string | null, { narrowing, ...body }: Body) {
   if (key === null) return null;
-  return { key, bodyHash: createHash('sha256').update(JSON.stringify(request)).digest('base64') };
+  const fields: Record<keyof Body, unknown> = {
+    product: body.product,
+    licenseId: body.licenseId,
+    feature: body.feature,
+    user: body.user,
+    count: body.count,
+    narrowing: [narrowing.allowOverages, narrowing.maxOverages],
+  };
+  const hash = createHash('sha256')
+    .update(JSON.stringify(Object.values(fields)))
+    .digest('base64');
+  return { key, bodyHash: `${BODY_VERSION}:${hash}` };
 }

@@ -279,7 +279,7 @@ describe('a count that is refused', () => {
 });
 
 describe('a request with a key', () => {
-  const idempotency = { key: 'k', bodyHash: 'body' };
+  const idempotency = { key: 'k', bodyHash: '1:body' };
   const command = consume(3, { idempotency });
   const first = decideOn(command);
 
@@ -297,7 +297,7 @@ describe('a request with a key', () => {
         operation: 'add_consumption',
         user: '',
         key: 'k',
-        bodyHash: 'body',
+        bodyHash: '1:body',
         answeredAt: NOW,
         outcome: first.outcome,
       },
@@ -315,16 +315,23 @@ describe('a request with a key', () => {
   });
 
   test('is refused if the request differs', () => {
-    const rememberedAnswer = remembered({ bodyHash: 'other' });
+    const rememberedAnswer = remembered({ bodyHash: '1:other' });
     const decision = decideOn(command, { rememberedAnswer });
     assert.equal(expectRefused(decision.outcome).code, 'idempotency_key_reused');
     assert.deepEqual([decision.changes, decision.events], [[], []]);
   });
 
+  test('gets its first answer again from a server of another version', () => {
+    for (const bodyHash of ['2:other', '10:other']) {
+      const decision = decideOn(command, { rememberedAnswer: remembered({ bodyHash }) });
+      assert.deepEqual(decision, { outcome: first.outcome, changes: [], events: [] }, bodyHash);
+    }
+  });
+
   test('counts again after a day, and replaces the old answer', () => {
     const almost = remembered({ answeredAt: plus(NOW, 1 - ANSWER_LIFETIME_MS) });
     assert.deepEqual(decideOn(command, { rememberedAnswer: almost }).changes, []);
-    const old = remembered({ answeredAt: plus(NOW, -ANSWER_LIFETIME_MS), bodyHash: 'other' });
+    const old = remembered({ answeredAt: plus(NOW, -ANSWER_LIFETIME_MS), bodyHash: '1:other' });
     const { changes } = decideOn(command, { ...used(3), rememberedAnswer: old });
     assert.deepEqual(
       changes.map(({ kind }) => kind),
