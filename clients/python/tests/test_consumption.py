@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import Dict, List
+from typing import Any, Dict, List
 
 from berth_client import Client, CountQueue
 from berth_client.environment import NotSentError, WireAnswer, WireRequest
@@ -171,3 +171,20 @@ class AQueue(WorldTest):
         self.machine.storage.write("count@cad@0", "{")
         self.play(lambda: self.client.open_queue().add(2))
         self.assertEqual(self.total, 2)
+
+    def test_leaves_counts_of_newer_clients_and_damaged_ones_alone(self) -> None:
+        self.state = "down"
+        self.play(lambda: self.client.open_queue().add(2))
+        self.machine.restart()
+        texts = self.machine.storage.texts
+        [(name, text)] = texts.items()
+        stored = json.loads(text)
+        self.assertEqual(stored["version"], 1)
+        # Each is whole but for one field.
+        wrong: List[Dict[str, Any]] = [{"version": 2}, {"version": None}, {"version": True}, {"key": 7}]
+        wrong += [{"path": "register"}, {"body": [["product", "cad"]]}, {"triedAtMs": "1"}, {"triedAtMs": True}]
+        left = {f"{name}{at}": json.dumps({**stored, "key": str(at), **one}) for at, one in enumerate(wrong)}
+        texts.update(left)
+        self.state = "up"
+        self.play(lambda: self.client.open_queue(), 600)
+        self.assertEqual((self.total, texts), (2, left))

@@ -13,7 +13,7 @@ import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, List, Tuple
 
-from berth_client import BerthError, Client, FileStorage
+from berth_client import BerthError, BorrowError, Client, FileStorage
 from berth_client.device import mark_device
 from berth_client.environment import NotSentError, WireRequest
 from berth_client.errors import UnreachableError
@@ -74,7 +74,7 @@ class Files(unittest.TestCase):
         client = Client("http://127.0.0.1:1", "cad", "ada", storage=self.storage, device="this one")
         lent = {"licenseId": 7, "untilMs": 4e12, "proof": {"grant": "", "certificate": "", "nonce": ""}}
         fields = {"product": "cad", "user": "ada", "licenseId": 7, "mark": "", "binding": "", "seenMs": 1}
-        fields.update(mark=mark_device("cad", "this one"), asked=None, lent=lent)
+        fields.update(mark=mark_device("cad", "this one"), asked=None, lent=lent, version=1)
         damaged: List[object] = [[], {}, None, "text", {**fields, "lent": None}, {**fields, "asked": {}}]
         wrong = ([], {}, True, 1e300, float("nan"))
         for name in (*fields, *lent):
@@ -85,6 +85,10 @@ class Files(unittest.TestCase):
         texts = ["", "[" * 100_000, *(json.dumps(one) for one in damaged)]
         for content in [*(text.encode() for text in texts), b'"\xff"']:
             self.assertEqual(self.resume(client, content), "borrow_unreadable", content)
+        newer = json.dumps({"version": 2}).encode()
+        self.assertEqual(self.resume(client, newer), "borrow_unreadable")
+        with self.assertRaisesRegex(BorrowError, "stored by a newer version of the client"):
+            client.resume()
         whole = {**fields, "lent": {**lent, "proof": None}}
         self.assertEqual(self.resume(client, json.dumps(whole).encode()), "done")
 

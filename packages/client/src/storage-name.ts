@@ -18,3 +18,11 @@ export function encodePart(text: string): string {
   const encoded = bytes.join('');
   return encoded.length <= MAX_LENGTH ? encoded : `${encoded.slice(0, KEPT_LENGTH)}~${fingerprint(text)}`;
 }
+
+/** Of stored borrows and counts. Programs with other versions of the client share the folder. */
+export const STORED_VERSION = 1;
+
+/** Whether a newer client has stored it: then it may mean something else. */
+export function isStoredByNewer(version: unknown): boolean {
+  return typeof version === 'number' && version > STORED_VERSION;
+}

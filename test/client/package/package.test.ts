@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const TSC = join(ROOT, 'node_modules', '.bin', 'tsc');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const MAX_BYTES = 40_000;
+const MAX_BYTES = 41_000;
 /** Nothing answers there, and nobody asks. */
 const PROXY = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:1' };
 

@@ -97,12 +97,14 @@ describe('a stored borrow', () => {
   });
 
   const DAMAGED: readonly ((record: Record<string, unknown>) => unknown)[] = [
-    ...['product', 'user', 'licenseId', 'mark', 'binding', 'asked', 'lent', 'seenMs'].map(
+    ...['product', 'user', 'licenseId', 'mark', 'binding', 'asked', 'lent', 'seenMs', 'version'].map(
       (key) => (record: Record<string, unknown>) => ({ ...record, [key]: undefined }),
     ),
     ...['licenseId', 'untilMs', 'proof'].map((key) => inLent({ [key]: undefined })),
     () => null,
     () => 7,
+    (record) => ({ ...record, version: 0 }),
+    (record) => ({ ...record, version: '2' }),
     (record) => ({ ...record, user: 7 }),
     (record) => ({ ...record, product: ['cad'] }),
     (record) => ({ ...record, mark: 7 }),
@@ -129,6 +131,14 @@ describe('a stored borrow', () => {
         await assert.rejects(client.resume(), { code: 'borrow_unreadable' }, `${index}`);
       }
     }
+  });
+
+  test('by a newer version of the client is refused, with a sentence', async () => {
+    const { machine, make } = openSite();
+    await make().borrow();
+    await changeBorrow(machine, ({ version }) => ({ version: Number(version) + 1 }));
+    const message = 'The borrow was stored by a newer version of the client.';
+    await assert.rejects(make().resume(), { code: 'borrow_unreadable', message });
   });
 
   test('with any bit flipped is refused, or says what its grant says', async () => {

@@ -73,3 +73,55 @@ test('counts for an address that never answered can be moved, as the docs say', 
   ]);
   assert.deepEqual([await queue.list(), await queue.listOthers()], [[], []]);
 });
+
+test('counts of a newer client, and damaged ones, are left alone', async () => {
+  const world = new World();
+  const store_id = 'i'.repeat(43);
+  const counted: string[] = [];
+  const machine = new Machine(world, {
+    name: 'ws-7',
+    random: createRandom(1),
+    network: ({ method, headers }, done) => {
+      if (method !== 'GET') counted.push(String(headers['idempotency-key']));
+      const fields = method === 'GET' ? { keys: [], store_id } : { total_consumptions: 1 };
+      done({ status: 200, text: JSON.stringify(fields), date: null });
+    },
+  });
+  const { storage } = machine.environment;
+  const open = () =>
+    new Client(machine.environment, { server: 'http://berth.test', product: 'cad' }).openQueue();
+  const first = open();
+  await first.add(1, { key: 'right' });
+  const [from = ''] = await storage.list('count@');
+  const stored = JSON.parse((await storage.read(from)) ?? '');
+  assert.equal(stored.version, 1);
+  await first.close();
+  const own = `count@cad@${store_id}@`;
+  const suffix = from.slice(from.lastIndexOf('@') + 1);
+  const wrong = {
+    // A newer client has taken over the first count, and ended before it removed the old one.
+    [own + suffix]: { version: 2 },
+    [`${from}2`]: { version: 2 },
+    [`${own}3`]: { version: undefined },
+    [`${own}4`]: { key: 7 },
+    [`${own}5`]: { path: 'register' },
+    [`${own}6`]: { body: [] },
+    [`${own}7`]: { body: null },
+    [`${own}8`]: { triedAtMs: '1' },
+    [`${own}9`]: null,
+  };
+  const left = Object.entries(wrong).map(([name, change]): [string, string] => {
+    return [name, JSON.stringify(change && { ...stored, ...change })];
+  });
+  for (const [name, text] of left) await storage.write(name, text);
+  await storage.write(`${own}0`, JSON.stringify({ ...stored, key: 'another' }));
+  const queue = open();
+  await world.run(world.nowMs + 100_000);
+  assert.deepEqual([counted, await queue.list()], [['another'], []]);
+  const texts = await Promise.all(left.map(([name]) => storage.read(name)));
+  assert.deepEqual(
+    texts,
+    left.map(([, text]) => text),
+  );
+  assert.equal((await storage.list('count@')).length, left.length);
+});

@@ -11,7 +11,7 @@ from .device import find_device, mark_device
 from .errors import BorrowError
 from .lease import Account, return_slot
 from .proof import Proof, to_name
-from .storage import encode_part, name_of
+from .storage import STORED_VERSION, encode_part, name_of
 from .timing import from_ms, read_timestamp, to_ms
 
 
@@ -138,6 +138,7 @@ def _describe_record(record: BorrowRecord) -> Any:
     lent = record.lent
     proof = None if lent is None or lent.proof is None else vars(lent.proof)
     return {
+        "version": STORED_VERSION,
         "product": record.product,
         "user": record.user,
         "licenseId": record.license_id,
@@ -154,6 +155,11 @@ def _describe_record(record: BorrowRecord) -> Any:
 def _read_record(text: str) -> BorrowRecord:
     try:
         fields = json.loads(text)
+        version = _read_as(int, fields["version"])
+        if version > STORED_VERSION:
+            raise BorrowError("borrow_unreadable", "The borrow was stored by a newer version of the client.")
+        if version < STORED_VERSION:
+            raise ValueError("Of no version")
         asked, lent = fields["asked"], fields["lent"]
         if asked is None and lent is None:
             raise ValueError("Neither asked for nor lent")

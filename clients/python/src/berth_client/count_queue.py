@@ -14,7 +14,7 @@ from .events import Listeners, Remove
 from .lease import Account
 from .refusals import REFUSES_COUNT
 from .servers import is_of_addresses
-from .storage import name_of
+from .storage import STORED_VERSION, name_of
 from .timing import back_off
 
 
@@ -34,19 +34,28 @@ class QueuedCount(Count):
 
 
 def _write_count(count: QueuedCount) -> str:
-    body = dict(count.body)
-    return json.dumps({"key": count.key, "path": count.path, "body": body, "triedAtMs": count.tried_at_ms})
+    fields = {"key": count.key, "path": count.path, "body": dict(count.body), "triedAtMs": count.tried_at_ms}
+    return json.dumps({"version": STORED_VERSION, **fields})
 
 
 def _read_count(name: str, text: Optional[str]) -> Optional[QueuedCount]:
-    """`None` if another program has sent it meanwhile, or if the file is damaged."""
+    """
+    `None` if another program has sent it meanwhile, if the file is damaged, or for a newer client to send.
+    """
     try:
-        fields, binding = json.loads(text or ""), _binding_of(name)
-        return QueuedCount(
-            fields["key"], fields["path"], dict(fields["body"]), fields["triedAtMs"], binding
+        fields = json.loads(text or "")
+        key, path, body, tried_at_ms = (fields[name] for name in ("key", "path", "body", "triedAtMs"))
+        is_whole = (
+            type(fields["version"]) is int
+            and fields["version"] == STORED_VERSION
+            and isinstance(key, str)
+            and path in ("add_consumption", "add_feature_consumption")
+            and isinstance(body, dict)
+            and (tried_at_ms is None or type(tried_at_ms) in (int, float))
         )
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
+    return QueuedCount(key, path, body, tried_at_ms, _binding_of(name)) if is_whole else None
 
 
 def _binding_of(name: str) -> str:

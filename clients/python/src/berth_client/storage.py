@@ -48,6 +48,10 @@ def name_of(kind: str, product: str, *parts: str) -> str:
     return "@".join([kind, encode_part(product), *parts, ""])
 
 
+# Of stored borrows and counts. Programs with other versions of the client share the folder.
+STORED_VERSION = 1
+
+
 def encode_part(text: str) -> str:
     """Different texts stay different, also where names of files do not tell upper from lower case."""
     encoded = "".join(

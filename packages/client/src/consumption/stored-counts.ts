@@ -1,6 +1,6 @@
 import { isOfAddresses } from '../address.ts';
 import type { Account } from '../lending/account.ts';
-import { nameOf } from '../storage-name.ts';
+import { isStoredByNewer, nameOf, STORED_VERSION } from '../storage-name.ts';
 import type { Count } from './count.ts';
 
 /** A count that waits in the queue. */
@@ -51,7 +51,7 @@ export class StoredCounts {
       const count = await this.read(name);
       if (count === null || count.triedAtMs !== null) continue;
       const taken = to + name.slice(from.length);
-      if ((await this.read(taken)) === null) await this.write(taken, count);
+      if (readCount(await this.#account.storage.read(taken)) === null) await this.write(taken, count);
       await this.remove(name);
     }
   }
@@ -78,18 +78,14 @@ export class StoredCounts {
     return found;
   }
 
-  /** `null` if another program has sent it meanwhile, or if it is damaged. */
+  /** `null` if another program has sent it meanwhile, if it is damaged, or for a newer client to send. */
   async read(name: string): Promise<QueuedCount | null> {
-    const text = await this.#account.storage.read(name);
-    try {
-      return JSON.parse(text ?? 'null') as QueuedCount | null;
-    } catch {
-      return null;
-    }
+    const found = readCount(await this.#account.storage.read(name));
+    return found === 'newer' ? null : found;
   }
 
   async write(name: string, count: QueuedCount): Promise<void> {
-    await this.#account.storage.write(name, JSON.stringify(count));
+    await this.#account.storage.write(name, JSON.stringify({ ...count, version: STORED_VERSION }));
   }
 
   remove(name: string): Promise<void> {
@@ -137,4 +133,23 @@ export class StoredCounts {
 function byTime(a: string, b: string): number {
   const [x, y] = [a.slice(a.lastIndexOf('@')), b.slice(b.lastIndexOf('@'))];
   return x < y ? -1 : x > y ? 1 : 0;
+}
+
+/** `null` if there is none, or if it is damaged. */
+function readCount(text: string | null): QueuedCount | 'newer' | null {
+  try {
+    const { version, key, path, body, triedAtMs } = JSON.parse(text ?? 'null');
+    if (isStoredByNewer(version)) return 'newer';
+    const isWhole =
+      version === STORED_VERSION &&
+      typeof key === 'string' &&
+      (path === 'add_consumption' || path === 'add_feature_consumption') &&
+      typeof body === 'object' &&
+      body !== null &&
+      !Array.isArray(body) &&
+      (triedAtMs === null || typeof triedAtMs === 'number');
+    return isWhole ? { key, path, body, triedAtMs } : null;
+  } catch {
+    return null;
+  }
 }

@@ -1,6 +1,6 @@
 import { BerthError, BorrowError } from '../errors.ts';
 import type { Proof } from '../proof/verifier.ts';
-import { encodePart, nameOf } from '../storage-name.ts';
+import { encodePart, isStoredByNewer, nameOf, STORED_VERSION } from '../storage-name.ts';
 import { type Account, returnSlot } from './account.ts';
 
 /** What is stored of a borrow: there is one of each user, product and server. */
@@ -48,7 +48,7 @@ export function borrowNameOf({ product, binding, user }: Pick<BorrowRecord, 'pro
 }
 
 export async function storeRecord({ storage }: Account, { name, record }: StoredRecord): Promise<void> {
-  await storage.write(name, JSON.stringify(record));
+  await storage.write(name, JSON.stringify({ ...record, version: STORED_VERSION }));
 }
 
 /** Returns null if it is not stored. Throws a `BorrowError` if it cannot be read. */
@@ -89,9 +89,12 @@ export async function giveBackRecord(account: Account, { name, record }: StoredR
 
 function readRecord(text: string): BorrowRecord {
   try {
-    const record = JSON.parse(text) as BorrowRecord;
+    const record = JSON.parse(text) as BorrowRecord & { version: unknown };
+    if (isStoredByNewer(record.version)) {
+      throw new BorrowError('borrow_unreadable', 'The borrow was stored by a newer version of the client.');
+    }
     // Bytes that are not UTF-8 are read as this letter.
-    if (isComplete(record) && !text.includes('\uFFFD')) return record;
+    if (record.version === STORED_VERSION && isComplete(record) && !text.includes('\uFFFD')) return record;
   } catch (error) {
     if (error instanceof BerthError) throw error;
     throw new BorrowError('borrow_unreadable', 'The stored borrow cannot be read.', error);
