@@ -112,6 +112,10 @@ describe('the air gap', () => {
       'airgap_policy_invalid',
       () => ({ license_policy: unsigned({ floating_users: 1000 }) }),
     ],
+    'a policy with a term of newer servers': [
+      'airgap_policy_invalid',
+      () => ({ license_policy: vendor.policy({ requires: ['seats'] }) }),
+    ],
     'a policy that is not floating': [
       'airgap_policy_invalid',
       () => ({ license_policy: vendor.policy({ is_floating: false }) }),

@@ -86,6 +86,22 @@ describe('a license file', () => {
     assert.deepEqual(await readTraces(app.store), before);
   });
 
+  test('with a term of newer servers is refused, and the older one stays', async (t) => {
+    const { app } = await openWithLicense(t);
+    const newer = { date: '2031-01-01T00:00:00Z', requires: ['seats'] };
+    const answer = vendor.answer(await generate(app), newer);
+    const before = await readTraces(app.store);
+    for (const file of [answer, vendor.refresh(HARDWARE_ID, newer)]) {
+      const { body } = await upload(app, file);
+      assert.equal(body.code, 'offline_file_invalid');
+      assert.match(
+        String(body.message),
+        /"requires" has "seats", which needs a newer Berth\. Update the server/,
+      );
+    }
+    assert.deepEqual(await readTraces(app.store), before);
+  });
+
   test('comes in a form, whatever its field is called, or as it is', async (t) => {
     const app = await openOfflineApp(t);
     for (const [index, field] of ['license', 'file', 'whatever'].entries()) {

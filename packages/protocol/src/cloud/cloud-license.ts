@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CONSUMPTION_PERIODS, FEATURE_TYPES, LICENSE_TYPES } from '../api/license-object.ts';
+import { quote } from '../quote.ts';
 import { parseTimestamp } from '../timestamp.ts';
 
 /**
@@ -48,6 +49,20 @@ const date = z
     return z.NEVER;
   });
 
+/**
+ * Names of terms that a server must not ignore. There are none yet, so a license that names one is for newer
+ * servers only.
+ */
+const requires = z
+  .array(z.string())
+  .nullish()
+  .superRefine((words, context) => {
+    const [word] = words ?? [];
+    if (word === undefined) return;
+    const advice = 'Update the server, then add the license again';
+    context.addIssue({ code: 'custom', message: `has ${quote(word)}, which needs a newer Berth. ${advice}` });
+  });
+
 const consumption = {
   max_overages: count,
   total_consumptions: amount,
@@ -76,6 +91,8 @@ const cloudFeature = z.object({
 });
 
 export const cloudLicense = z.object({
+  // The first, because its fault is reported: the other fields of such a license may have changed, too.
+  requires,
   id: z.int().positive(),
   license_key: text,
   license_type: z.enum(LICENSE_TYPES),

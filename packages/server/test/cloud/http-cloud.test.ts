@@ -122,6 +122,7 @@ describe('an answer of the cloud', () => {
     'a key twice': JSON.stringify(LICENSE).replace('{', '{"id":8,'),
     'too deep': `${'['.repeat(100)}${']'.repeat(100)}`,
     'a wrong shape': JSON.stringify({ ...LICENSE, floating_users: 'many' }),
+    'a term of newer servers': JSON.stringify({ ...LICENSE, requires: ['seats'] }),
     'no product': JSON.stringify({ ...LICENSE, product_details: undefined }),
   };
 

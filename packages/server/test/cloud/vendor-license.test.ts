@@ -140,6 +140,9 @@ describe('a license in a wrong shape is rejected', () => {
     { product_features: [{ ...FEATURE, code: '' }] },
     { product_features: [{ ...FEATURE, feature_type: 'other' }] },
     { product_features: [{ ...FEATURE, expiry_date: 'never' }] },
+    { requires: 'seats' },
+    { requires: [7] },
+    { requires: ['seats'] },
   ];
 
   for (const facts of WRONG) {
@@ -147,4 +150,14 @@ describe('a license in a wrong shape is rejected', () => {
       assert.equal(cloudLicense.safeParse({ ...LEAST, ...facts }).success, false);
     });
   }
+
+  test('and one that needs a newer server says so before anything else', () => {
+    assert.ok(cloudLicense.safeParse({ ...LEAST, requires: [] }).success);
+    const { error } = cloudLicense.safeParse({ ...LEAST, license_type: 'gift', requires: ['seats\n'] });
+    assert.deepEqual(error?.issues[0]?.path, ['requires']);
+    assert.match(
+      error?.issues[0]?.message ?? '',
+      /^has "seats.+", which needs a newer Berth\. Update the server/,
+    );
+  });
 });
