@@ -7,6 +7,9 @@ const FORM = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?
 /** What clients send if it is not set. */
 const NOT_SET_YEAR = 1;
 
+/** The last instant with a year of four digits. Vendors write "for ever" as the end of 9999, in any zone. */
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** Milliseconds since 1970, `null` if not set, or `undefined` if the text is not a date. */
 export function parseTimestamp(text: string): number | null | undefined {
   const trimmed = text.trim();
@@ -18,7 +21,7 @@ export function parseTimestamp(text: string): number | null | undefined {
   const millis = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
   const utc = utcMillis([year, month, day, hour, minute, second], millis);
   const offset = zoneOffsetMillis(match[8] ?? 'Z');
-  return utc === undefined || offset === undefined ? undefined : utc - offset;
+  return utc === undefined || offset === undefined ? undefined : Math.min(utc - offset, LAST_MS);
 }
 
 type Six = [year: number, month: number, day: number, hour: number, minute: number, second: number];
@@ -40,9 +43,12 @@ function zoneOffsetMillis(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * 60_000;
 }
 
-/** The only form in which we write dates: ISO 8601, UTC, three fraction digits. */
+/**
+ * The only form in which we write dates: ISO 8601, UTC, three fraction digits. A grace period may lead beyond
+ * the last instant.
+ */
 export function formatTimestamp(millis: number): string {
-  return new Date(millis).toISOString();
+  return new Date(Math.min(millis, LAST_MS)).toISOString();
 }
 
 const OWN_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

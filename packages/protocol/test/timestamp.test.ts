@@ -107,3 +107,12 @@ test('what we write can be read', () => {
     assert.equal(parseTimestamp(formatTimestamp(millis)), millis);
   }
 });
+
+test('no date has a year of five digits', () => {
+  const last = '9999-12-31T23:59:59.999Z';
+  for (const text of ['9999-12-31T23:59:59-05:00', '9999-12-31T23:59:60Z', last]) {
+    assert.equal(parseTimestamp(text), Date.parse(last), text);
+  }
+  assert.equal(formatTimestamp(Date.parse(last) + 1), last);
+  assert.equal(parseTimestamp('9999-12-31T23:59:59+05:00'), Date.parse('9999-12-31T18:59:59Z'));
+});
