@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { readArchived } from '../../bin/origin.ts';
 
-/** The version that the chart is checked against. */
-const KUBERNETES = '1.31.0';
+/** The version that the chart is checked against, here and in tests. */
+export const KUBERNETES = '1.31.0';
 
 /** Unpacks an archive as a user would, starts it, registers, stops it, and returns what was done. */
 export function tryArchive(archive: string, stem: string, expected: string): Promise<string> {

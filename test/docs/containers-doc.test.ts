@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { listFlags } from '@berth/shell/console/command-flags';
 import { parse, parseAllDocuments } from 'yaml';
+import { KUBERNETES } from '../../build/release/smoke.ts';
 import { ENTRIES } from '../../packages/server/src/cli/usage.ts';
 import { flagOf, loadConfig } from '../../packages/server/src/config.ts';
 import { SETTINGS } from '../../packages/server/src/settings.ts';
@@ -197,10 +198,10 @@ describe('the Helm chart', () => {
   const CHART = join(PROJECT, 'deploy', 'helm', 'berth');
   const helm = (...words: string[]) => spawnSync('helm', words, { encoding: 'utf8' });
   const skip = helm('version').status !== 0 && 'optional: needs helm';
-  const KUBERNETES = ['--kube-version', '1.31.0'];
+  const FOR_KUBERNETES = ['--kube-version', KUBERNETES];
   /** It fetches schemas. There is none for what other projects define. */
   const kubeconform = (input: string) =>
-    spawnSync('kubeconform', ['-strict', '-kubernetes-version', '1.31.0', '-skip', 'ServiceMonitor'], {
+    spawnSync('kubeconform', ['-strict', '-kubernetes-version', KUBERNETES, '-skip', 'ServiceMonitor'], {
       input,
       encoding: 'utf8',
     });
@@ -243,7 +244,7 @@ describe('the Helm chart', () => {
 
   test('makes what Kubernetes knows, with every part switched on as well', { skip: skipKubeconform }, (t) => {
     for (const more of [[], ['--values', writeValues(t)]]) {
-      const made = helm('template', 'one', CHART, ...KUBERNETES, ...more);
+      const made = helm('template', 'one', CHART, ...FOR_KUBERNETES, ...more);
       assert.equal(made.status, 0, made.stderr);
       const { status, stdout, stderr } = kubeconform(made.stdout);
       assert.equal(status, 0, stdout + stderr);
@@ -256,7 +257,7 @@ describe('the Helm chart', () => {
       const { status, stdout } = helm('lint', '--strict', CHART, ...more);
       assert.equal(status, 0, stdout);
     }
-    const made = helm('template', 'one', CHART, ...KUBERNETES, '--values', values);
+    const made = helm('template', 'one', CHART, ...FOR_KUBERNETES, '--values', values);
     assert.equal(made.status, 0, made.stderr);
     const resources = parseAllDocuments(made.stdout).map((one) => one.toJS() as Resource);
     assert.equal(resources.length, 8);
@@ -272,7 +273,7 @@ describe('the Helm chart', () => {
   });
 
   test('refuses settings that belong to the chart', { skip }, () => {
-    const { status, stderr } = helm('template', 'one', CHART, ...KUBERNETES, '--set', 'settings.port=1');
+    const { status, stderr } = helm('template', 'one', CHART, ...FOR_KUBERNETES, '--set', 'settings.port=1');
     assert.notEqual(status, 0, stderr);
   });
 });
