@@ -11,7 +11,7 @@ COPY packages/server/package.json packages/server/
 COPY packages/shell/package.json packages/shell/
 COPY packages/web/package.json packages/web/
 RUN npm ci
-COPY LICENSE ./
+COPY LICENSE tsconfig.json ./
 COPY bin bin
 COPY build build
 COPY packages packages

@@ -26,6 +26,9 @@ interface Introduction {
   readonly license_key: string;
 }
 
+/** The cloud gives requests in progress less. One that still runs after each time is told more firmly. */
+const STOP_MS = 5 * SECOND_MS;
+
 /** Starts the cloud as a child process, which ends when this process ends for any reason. */
 export async function startDemoCloud(config: Config, self: readonly string[]): Promise<DemoCloud> {
   const data = join(config.data, 'demo-cloud');
@@ -45,13 +48,20 @@ export async function startDemoCloud(config: Config, self: readonly string[]): P
       await introduce(client, said);
       writeFileSync(marker, '');
     },
-    async stop() {
-      if (child.exitCode !== null) return;
-      const exited = once(child, 'exit');
-      child.stdin.end();
-      await exited;
-    },
+    stop: () => stopChild(child),
   };
+}
+
+/** Ends the input of the child, which tells it to stop. If that takes too long, signals do. */
+export async function stopChild(child: ChildProcess, limitMs = STOP_MS): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.stdin?.end();
+  const timers = (['SIGTERM', 'SIGKILL'] as const).map((signal, step) =>
+    setTimeout(() => child.kill(signal), (step + 1) * limitMs),
+  );
+  await exited;
+  for (const timer of timers) clearTimeout(timer);
 }
 
 async function readIntroduction(child: ChildProcess): Promise<Introduction> {
