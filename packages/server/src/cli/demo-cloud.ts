@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Config } from '../config.ts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
 import type { AdminAnswer, AdminClient } from './admin-client.ts';
 import { InputError } from './read-secrets.ts';
 
@@ -26,8 +27,8 @@ interface Introduction {
   readonly license_key: string;
 }
 
-/** The cloud gives requests in progress less. One that still runs after each time is told more firmly. */
-const STOP_MS = 5 * SECOND_MS;
+/** A cloud that stops gives its requests ten seconds, and then closes its store. */
+const STOP_LIMIT_MS = 15 * SECOND_MS;
 
 /** Starts the cloud as a child process, which ends when this process ends for any reason. */
 export async function startDemoCloud(config: Config, self: readonly string[]): Promise<DemoCloud> {
@@ -52,16 +53,14 @@ export async function startDemoCloud(config: Config, self: readonly string[]): P
   };
 }
 
-/** Ends the input of the child, which tells it to stop. If that takes too long, signals do. */
-export async function stopChild(child: ChildProcess, limitMs = STOP_MS): Promise<void> {
+/** The end of its input tells the child to stop. It is killed if it does not; its store survives that. */
+export async function stopChild(child: ChildProcess, limitMs = STOP_LIMIT_MS): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
+  const limit = setTimeout(() => child.kill('SIGKILL'), limitMs);
   child.stdin?.end();
-  const timers = (['SIGTERM', 'SIGKILL'] as const).map((signal, step) =>
-    setTimeout(() => child.kill(signal), (step + 1) * limitMs),
-  );
   await exited;
-  for (const timer of timers) clearTimeout(timer);
+  clearTimeout(limit);
 }
 
 async function readIntroduction(child: ChildProcess): Promise<Introduction> {
