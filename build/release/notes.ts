@@ -32,11 +32,8 @@ export function writeNotes({ version, commit, date, changelog, made, leftOut }: 
     '',
     `Made from commit ${commit} of ${date}. The same commit gives the same bytes on the same machine.`,
     '',
+    ...describeStart(version),
     '## Files',
-    '',
-    'Check what you downloaded with `sha256sum --check --ignore-missing SHA256SUMS`. How to install it is in',
-    '`docs/install.md`. To repeat a line of `docs/reliability.md`, unpack the source and run in its folder:',
-    '`npm ci && npm run faults -- pause --seed 33`.',
     '',
     '| file | size | what it is | tried |',
     '|---|---:|---|---|',
@@ -50,6 +47,44 @@ export function writeNotes({ version, commit, date, changelog, made, leftOut }: 
     findChanges(changelog, version),
     '',
   ].join('\n');
+}
+
+/** A reader may have nothing but the files. */
+function describeStart(version: string): readonly string[] {
+  const folder = `berth-${version}-linux-x64`;
+  return [
+    '## Start',
+    '',
+    'On Linux on x64, in the folder with the files:',
+    '',
+    '```',
+    'sha256sum --check --ignore-missing SHA256SUMS',
+    `tar -xzf ${folder}.tar.gz`,
+    `${folder}/berth serve --demo --data ~/berth-data`,
+    '```',
+    '',
+    'The last command prints the address to open in a browser, and the one-time password that the page asks',
+    'for; Ctrl-C stops the server. Give the same `--data` to every command, such as',
+    `\`${folder}/berth status --data ~/berth-data\`: the data is then outside of the`,
+    "program's folder, where the next version finds it. Leave out `--demo` if you have a license. If",
+    '`libatomic.so.1` is missing, install it (Debian, as root: `apt-get install libatomic1`).',
+    '',
+    '`SHA256SUMS` is not signed: it detects damaged files, not forged ones.',
+    '',
+    `**Documentation** is in \`berth-${version}-source.tar.gz\`: unpack it, and begin with`,
+    'its `README.md`. Its `docs/install.md` covers services, the Debian package, containers and upgrades.',
+    '',
+    '**To repeat a row** of its `docs/reliability.md`, run the command of the row in the unpacked source:',
+    '',
+    '```',
+    'npm ci',
+    'npm run faults -- bitrot --seed 33',
+    '```',
+    '',
+    'That needs Node 20 or newer, and npm with a registry. Each row names the commit that it was run on,',
+    'which may be older than this release. `npm run release` needs a git clone instead.',
+    '',
+  ];
 }
 
 export function saySize(bytes: number): string {

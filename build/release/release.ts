@@ -61,7 +61,7 @@ report();
 function requireSource() {
   const { origin: found, epoch: seconds, changed } = findSource();
   if (found?.date == null || !existsSync(join(ROOT, '.git'))) {
-    throw new Error('A release needs its git repository: the commit and its source are part of it.');
+    throw new Error('A release is made in a git clone, not in an unpacked archive: it packs its commit.');
   }
   if (changed.length > 0) {
     throw new Error(`A release is made from a commit. Commit these first:\n${changed.join('\n')}`);
@@ -157,7 +157,7 @@ async function makeSource(): Promise<void> {
   const stem = `berth-${version}`;
   const name = `${stem}-source.tar.gz`;
   const tried = await trySource(keep(name, packSource(ROOT, stem)), stem, origin.commit);
-  list(name, 'the source, to repeat what was run', tried);
+  list(name, 'the source, with the documentation', tried);
 }
 
 function describeRelease(): void {

@@ -241,6 +241,7 @@ describe('what a release says about itself', () => {
     assert.match(notes, /^\| `berth\.tar\.gz` \| 45\.1 MB \| Linux \| run \|$/m);
     assert.match(notes, /^- \*\*macOS on Intel\*\*: it crashes\.$/m);
     assert.match(notes, /## Changes\n\n- now\n$/);
+    assert.match(notes, /^berth-0\.1\.0-linux-x64\/berth serve --demo --data \S+$/m);
     assert.throws(
       () => writeNotes({ ...facts, version: '0.3.0', changelog, made: [], leftOut }),
       /no section "## 0\.3\.0"/,
