@@ -160,14 +160,16 @@ const paced: Scenario = {
       0.5,
     );
     const measured = `${measurement.p99.toFixed(1)} ms`;
+    const target = 'p99 at 70 % of the highest rate';
     return [
+      { target: `${target}: at most 25 ms`, measured, isMet: measurement.p99 <= 25 },
       {
-        target: 'p99 at 70 % of the highest rate: at most 25 ms',
-        measured: `${measured}, in the turn in the middle ${middle.toFixed(1)} ms`,
-        isMet: measurement.p99 <= 25,
+        target: `${target}, in the median turn: at most 25 ms`,
+        measured: `${middle.toFixed(1)} ms`,
+        isMet: middle <= 25,
       },
       {
-        target: 'p99 at 70 % of the highest rate: at most that of bare node:http at 70 % of its own',
+        target: `${target}: at most that of bare node:http at 70 % of its own`,
         measured: `${measured}, not ${bareP99.toFixed(1)} ms`,
         isMet: measurement.p99 <= bareP99,
       },
