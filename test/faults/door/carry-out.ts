@@ -1,4 +1,5 @@
 import type { Control, Fault, Findings, Life, Size } from './fault.ts';
+import { findAsserted } from './say-failure.ts';
 
 /** What a person chose on the command line. */
 export interface Choice {
@@ -25,7 +26,7 @@ interface ControlOutcome {
 export async function carryOut(fault: Fault, choice: Choice): Promise<Outcome> {
   const startedMs = performance.now();
   const count = choice.count ?? fault.sizes[choice.size];
-  const findings = await withLife((life) => fault.run({ ...choice, count, life }));
+  const findings = await findAsserted(() => withLife((life) => fault.run({ ...choice, count, life })));
   const controls: ControlOutcome[] = [];
   for (const control of fault.controls ?? []) controls.push(await tryControl(control, choice));
   const areFound = (fault.controls ?? []).every(

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Fault, Order } from './fault.ts';
+import { listFailures } from './say-failure.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const SHOWN_LINES = 60;
@@ -33,11 +34,17 @@ export function fromSuite({ file, pattern, env, ...fault }: FromSuite): Fault {
       });
       const [code] = await once(child, 'close');
       const passed = Number(/^ℹ pass (\d+)$/m.exec(output)?.[1] ?? 0);
-      const violations = code === 0 ? [] : [output.trimEnd().split('\n').slice(-SHOWN_LINES).join('\n')];
+      const violations = code === 0 ? [] : describeFailure(output);
       const { [fault.unit]: counted, ...facts } = addUp(output);
       return { count: counted ?? passed, facts, violations };
     },
   };
+}
+
+/** What has failed; if no test did, and it has failed all the same, its last lines. */
+function describeFailure(output: string): readonly string[] {
+  const failures = listFailures(output);
+  return failures.length > 0 ? failures : [output.trimEnd().split('\n').slice(-SHOWN_LINES).join('\n')];
 }
 
 /** What the tests tell in their diagnostics as `{"name": number, …}`, added up over all tests. */

@@ -1,0 +1,38 @@
+import { AssertionError } from 'node:assert/strict';
+import type { Findings } from './fault.ts';
+
+/** What every comparison begins with, and says nothing about this one. */
+const NOISE = /^\s*(Expected values to be [\w -]+:|\+ actual - expected|\.\.\. Skipped lines)?\s*$/;
+
+/** What an assertion says, in one line. */
+export function sayFailure(message: string): string {
+  const lines = message.split('\n').filter((line) => !NOISE.test(line));
+  return lines.join(' ').replace(/\s+/g, ' ').trim();
+}
+
+/** A fault may also assert: what does not hold is then the only thing that it has found. */
+export async function findAsserted(work: () => Promise<Findings>): Promise<Findings> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AssertionError)) throw error;
+    return { count: 0, facts: {}, violations: [sayFailure(error.message)] };
+  }
+}
+
+/**
+ * The tests that have failed, as Node's reporter lists them after all results: each with its message in one
+ * line, and then all that is known about it.
+ */
+export function listFailures(output: string): readonly string[] {
+  const [, list = ''] = output.split('\n✖ failing tests:\n');
+  return list
+    .split(/^test at .*$/m)
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      const [, name = '', rest = ''] = /^✖ (.*) \([\d.]+ms\)\n([\s\S]*)$/.exec(part) ?? [];
+      const [message = ''] = rest.split(/^\s+at .*$/m);
+      return `${name}: ${sayFailure(message.replace(/^\s*\w*Error( \[\w+\])?: /, ''))}\n${part}`;
+    });
+}
