@@ -8,6 +8,7 @@ import { seedLicenses, startServerProcess } from '../../support/server-process.t
 import type { TestPostgres } from '../../support/stores/postgres.ts';
 import { askDatabase, findDatabase, useDatabase } from '../../support/stores/test-stores.ts';
 import { testLicense } from '../../support/test-license.ts';
+import { sayFailure } from '../door/say-failure.ts';
 import { findBrokenRows } from '../fleet/inspect-fleet.ts';
 
 /**
@@ -87,8 +88,11 @@ async function makeBackups(url: string, load: Load, { folder, backups }: LoadOpt
   for (let number = 0; number < backups; number++) {
     const file = join(folder, `${number}.backup`);
     const least = load.acknowledged;
-    const bytes = await saveBackup(url, file);
-    made.push({ file, bytes, least, most: load.asked });
+    const bytes = await saveBackup(url, file).catch((error: Error) => {
+      load.violations.push(`backup ${number} was not made: ${sayFailure(error.message)}`);
+      return null;
+    });
+    if (bytes !== null) made.push({ file, bytes, least, most: load.asked });
   }
   return made;
 }

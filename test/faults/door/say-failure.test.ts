@@ -23,8 +23,10 @@ test at test/some.test.ts:48:3
 
 test at test/some.test.ts:53:3
 ✖ nothing is lost (once) (0.5ms)
-  Error: some were lost
-      at TestContext.<anonymous> (file:///test/some.test.ts:57:12)
+  Error: Property failed after 1 tests
+      at buildError (file:///fast-check.js:2469:16) {
+    [cause]: AssertionError [ERR_ASSERTION]: some were lost
+        at run (file:///test/some.test.ts:57:12)
 `;
 
 test('what a failed test says begins with its message in one line', () => {

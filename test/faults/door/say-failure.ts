@@ -32,7 +32,8 @@ export function listFailures(output: string): readonly string[] {
     .filter((part) => part !== '')
     .map((part) => {
       const [, name = '', rest = ''] = /^✖ (.*) \([\d.]+ms\)\n([\s\S]*)$/.exec(part) ?? [];
-      const [message = ''] = rest.split(/^\s+at .*$/m);
+      // The cause says more than who has met it.
+      const [message = ''] = (rest.split('[cause]:').at(-1) as string).split(/^\s+at .*$/m);
       return `${name}: ${sayFailure(message.replace(/^\s*\w*Error( \[\w+\])?: /, ''))}\n${part}`;
     });
 }
