@@ -1,13 +1,13 @@
 import { AssertionError } from 'node:assert/strict';
 import type { Findings } from './fault.ts';
 
-/** What every comparison begins with, and says nothing about this one. */
-const NOISE = /^\s*(Expected values to be [\w -]+:|\+ actual - expected|\.\.\. Skipped lines)?\s*$/;
+const DIFFERENCE = /^\s*\+ actual - expected$/m;
 
-/** What an assertion says, in one line. */
+/** What an assertion says, in one line; of two things that should be equal, what differs. */
 export function sayFailure(message: string): string {
-  const lines = message.split('\n').filter((line) => !NOISE.test(line));
-  return lines.join(' ').replace(/\s+/g, ' ').trim();
+  const [, difference = ''] = message.split(DIFFERENCE);
+  const lines = difference.split('\n').filter((line) => /^\s*[+-] /.test(line));
+  return (lines.length === 0 ? message : lines.join(' ')).replace(/\s+/g, ' ').trim();
 }
 
 /** A fault may also assert: what does not hold is then the only thing that it has found. */
