@@ -78,7 +78,7 @@ async function runTakeover(
   const takeoversMs: number[] = [];
   for (let cycle = 0; cycle < cycles && book.violations.length === 0; cycle++) {
     await delay(pickNumber(random, WORK_MS));
-    takeoversMs.push(await killLeader(fleet));
+    takeoversMs.push(await killLeader(fleet, book));
   }
   await delay(pickNumber(random, WORK_MS));
   await pollUntil('enough were denied', () => denials.count > LEAST_EVENTS + 1 || undefined);
@@ -96,11 +96,11 @@ async function runTakeover(
 }
 
 /** Its place in the proxy's turns stays: clients meet the gap, and ask again. */
-async function killLeader(fleet: Fleet): Promise<number> {
+async function killLeader(fleet: Fleet, { violations }: FleetBook): Promise<number> {
   const leader = await fleet.findLeader();
   await leader.stop('SIGKILL');
   const killedMs = performance.now();
-  await fleet.findLeader();
+  await fleet.findLeader().catch((error: Error) => violations.push(`after a kill: ${error.message}`));
   const tookMs = performance.now() - killedMs;
   await leader.start();
   fleet.proxy.setTargets(fleet.urls);

@@ -253,4 +253,26 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: '  endBorrow(session);',
     foundBy: 'rule-trial',
   },
+  {
+    kind: 'Long absence: nobody leads for a minute after the leader was killed.',
+    file: `${SERVER}/store/postgres/fleet/leader-election.ts`,
+    right: 'const LEASE_MS = 6 * SECOND_MS;',
+    wrong: 'const LEASE_MS = 60 * SECOND_MS;',
+    foundBy: 'takeover',
+  },
+  {
+    kind: 'Passed over: a server serves those first who wait at itself.',
+    file: `${SERVER}/store/postgres/write/lines.ts`,
+    right: 'const isAlive = (one: string) => one === server || this.live.has(one);',
+    wrong: 'const isAlive = (one: string) => one === server;',
+    foundBy: 'line-postgres',
+  },
+  {
+    kind: 'Leak: whenever the log is moved into the database, a file stays open.',
+    file: `${SERVER}/store/sqlite/wire/write-ahead-log.ts`,
+    right: 'closeSync(this.#handle);',
+    wrong: '',
+    foundBy: 'soak',
+    count: 90,
+  },
 ];
