@@ -1,8 +1,9 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { CONTROL } from '../../../packages/server/src/config.ts';
 import { saveBackup } from '../../support/backups.ts';
 import { BerthApi } from '../../support/berth-api.ts';
-import { startServerHere } from '../../support/server-here.ts';
-import { seedLicenses, temporaryFolder } from '../../support/server-process.ts';
+import { seedLicenses, startServerProcess, temporaryFolder } from '../../support/server-process.ts';
 import { findPostgres, type TestPostgres } from '../../support/stores/postgres.ts';
 import { useDatabase } from '../../support/stores/test-stores.ts';
 import { testLicense } from '../../support/test-license.ts';
@@ -13,18 +14,23 @@ import { runBackupsUnderLoad } from './backups-under-load.ts';
 import { runKilledDatabaseRestores } from './killed-database-restores.ts';
 import { runKilledRestores } from './killed-restores.ts';
 
-/** A stopped server whose data has moved on since its backup: Bob has a slot only in the newer data. */
+/**
+ * A server whose data has moved on since its backup: Bob has a slot only in the newer data. On SQLite it was
+ * killed, so that this is only in its log; a database is not restored while a server may still be using it.
+ */
 async function setUpRestore(folder: string, postgres: TestPostgres | null) {
   const [data, backup] = [join(folder, 'old'), join(folder, 'one.backup')];
   if (postgres !== null) useDatabase(data, await postgres.createDatabase('tables'));
   await seedLicenses(data, [testLicense(1, { timeoutMinutes: 600 })]);
-  const server = await startServerHere({ data });
+  const server = await startServerProcess({ data });
   const api = new BerthApi(server.url);
   await api.register({ product: 'cad', user: 'ada' });
   await saveBackup(server.url, backup);
   await api.register({ product: 'cad', user: 'bob' });
   api.close();
-  await server.stop();
+  await server.stop(postgres === null ? 'SIGKILL' : 'SIGTERM');
+  // A socket can be neither read nor copied.
+  rmSync(join(data, CONTROL.socket), { force: true });
   return { folder, data, backup, users: { old: 'ada,bob', new: 'ada' } };
 }
 

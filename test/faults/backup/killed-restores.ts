@@ -36,6 +36,8 @@ export async function runKilledRestores(options: KillOptions): Promise<KillRepor
   const found = { old: 0, new: 0 };
   const violations: string[] = [];
   const points = choosePoints(await listPoints(options, target), options.points);
+  const whole = await judge(target, options);
+  if (whole !== 'new') violations.push(`after a restore that nobody killed: ${whole}`);
   for (const point of points) {
     const log = join(options.folder, 'strace.log');
     await restoreUnder(options, target, inject(point, log));
