@@ -275,4 +275,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     foundBy: 'soak',
     count: 90,
   },
+  {
+    kind: 'Left log: what a killed server left in its log replaces the data that was restored.',
+    file: `${SERVER}/store/finish-restore.ts`,
+    right: "for (const log of ['-wal', '-journal']) {",
+    wrong: "for (const log of ['-journal']) {",
+    foundBy: 'backup',
+  },
 ];
