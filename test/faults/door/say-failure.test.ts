@@ -25,7 +25,10 @@ test at test/some.test.ts:53:3
 ✖ nothing is lost (once) (0.5ms)
   Error: Property failed after 1 tests
       at buildError (file:///fast-check.js:2469:16) {
-    [cause]: AssertionError [ERR_ASSERTION]: some were lost
+    [cause]: AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
+
+    3 !== 4
+
         at run (file:///test/some.test.ts:57:12)
 `;
 
@@ -33,7 +36,7 @@ test('what a failed test says begins with its message in one line', () => {
   const failures = listFailures(OUTPUT);
   assert.deepEqual(
     failures.map((failure) => failure.split('\n')[0]),
-    ['the total is exact: + 146, - 117,', 'nothing is lost (once): some were lost'],
+    ['the total is exact: + 146, - 117,', 'nothing is lost (once): 3 !== 4'],
   );
   assert.match(failures[0] ?? '', /generatedMessage/);
   assert.deepEqual(listFailures('no test has run'), []);

@@ -2,12 +2,14 @@ import { AssertionError } from 'node:assert/strict';
 import type { Findings } from './fault.ts';
 
 const DIFFERENCE = /^\s*\+ actual - expected$/m;
+const OPENING = /^Expected values to be [\w -]+:/;
 
 /** What an assertion says, in one line; of two things that should be equal, what differs. */
 export function sayFailure(message: string): string {
   const [, difference = ''] = message.split(DIFFERENCE);
   const lines = difference.split('\n').filter((line) => /^\s*[+-] /.test(line));
-  return (lines.length === 0 ? message : lines.join(' ')).replace(/\s+/g, ' ').trim();
+  const said = lines.length === 0 ? message.replace(OPENING, '') : lines.join(' ');
+  return said.replace(/\s+/g, ' ').trim();
 }
 
 /** A fault may also assert: what does not hold is then the only thing that it has found. */
