@@ -36,8 +36,13 @@ export function WhatIfTable({ whatIf }: { readonly whatIf: WhatIf }) {
         </tr>
         {row('Slots', ({ slots }) => slots)}
         {row('Denials', ({ denials }) => denials)}
-        {row('Hours waited', ({ waiting_ms: ms }) => Math.round((ms / HOUR_MS) * 10) / 10)}
+        {row('Hours waited', ({ waiting_ms: ms }) => roundHours(ms / HOUR_MS))}
       </tbody>
     </table>
   );
+}
+
+/** Tenths only where they matter: a column is narrow. */
+function roundHours(hours: number): number {
+  return hours < 100 ? Math.round(hours * 10) / 10 : Math.round(hours);
 }
