@@ -21,7 +21,7 @@ export async function waitForChange(store: Store): Promise<Verdict> {
   const longest = Math.max(...waits);
   return {
     target: 'a change of rules with 100,000 slots held: no request waits for 2 s',
-    measured: `${waits.map((wait) => wait.toFixed(0)).join(', ')} ms`,
+    measured: `${longest.toFixed(0)} ms`,
     isMet: longest < MAX_WAIT_MS,
   };
 }
