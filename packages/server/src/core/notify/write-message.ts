@@ -117,8 +117,8 @@ function sayRefusals(subject: Subject, context: Context): string {
 
 /** Rounded up, so that it is not shorter than it was. */
 function saySpan(millis: number): string {
-  const minutes = Math.max(1, Math.ceil(millis / MINUTE_MS));
-  if (minutes === 1) return 'minute';
+  const minutes = Math.ceil(millis / MINUTE_MS);
+  if (minutes <= 1) return 'minute';
   if (minutes < 120) return `${minutes} minutes`;
   const hours = Math.ceil(minutes / 60);
   return hours < 48 ? `${hours} hours` : `${sayCount(Math.ceil(hours / 24))} days`;

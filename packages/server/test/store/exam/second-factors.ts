@@ -91,6 +91,7 @@ export const SECOND_FACTORS = {
     await exam.execute(setUp());
     await exam.execute(signIn('t1', step(101)));
     assert.equal(await remove(step(101)), 'invalid_credentials');
+    assert.equal((await exam.listEventsOf('sign_in_failed', 'system')).length, 1, 'it was a guess');
     assert.equal(await remove(step(102)), 'done');
     assert.deepEqual([await findSecret(exam), (await findAccount(exam))?.secondFactor], [null, null]);
     assert.notEqual(await exam.store.read({ kind: 'find_token', tokenHash: 't1' }), null);

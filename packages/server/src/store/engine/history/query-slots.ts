@@ -39,10 +39,10 @@ const HELD = {
 
 /** Slots and borrows that have ended, and that nobody has collected yet, end in the history at their time. */
 function endedOf(table: keyof typeof HELD, scope: Scope, dialect: Dialect): readonly string[] {
-  const where = [isOfLicense(scope), ...(table === 'registration' ? [] : [isOfFeature(scope.feature)])];
+  const where = `${isOfLicense(scope)} AND ${isOfFeature(scope.feature)}`;
   const select = (at: string, counts: string, held: string = HELD[table]) =>
     `SELECT license_id, feature, ${MINUTE_MS}, ${at} - ${at} % ${MINUTE_MS}, ${counts}
-     FROM (${held}) AS held WHERE ${where.join(' AND ')} AND ${at} <= :now`;
+     FROM (${held}) AS held WHERE ${where} AND ${at} <= :now`;
   const ended = table === 'registration' ? `${HELD.registration} WHERE ${HAS_ENDED[dialect]}` : HELD[table];
   return [
     select('ends_at', `0, 1, 0, 0, -1, -(ends_at % ${MINUTE_MS}), 0`, ended),

@@ -51,6 +51,7 @@ describe('the meters of a license', () => {
     meters.undoAfter(stepCount);
     const { total, pending } = meters.get(statements, EARLY);
     assert.deepEqual([total, pending], [5, 5]);
+    assert.equal(meters.countInUse(statements, 'render'), 0);
     meters.flush(statements);
     assert.equal(statements.meter.find({ license_id: licenseId(7), feature: 'render' }), undefined);
   });
