@@ -50,11 +50,12 @@ function sayRest(lines: readonly Line[]): readonly string[] {
     lines.filter(isCounted).reduce((total, { count }) => total + count, 0);
   const refusals = sum(({ topic }) => topic === 'slot_denied');
   const events = sum(({ topic }) => topic !== 'slot_denied');
-  const parts = [
-    ...(refusals === 0 ? [] : [`${sayCount(refusals)} more refusals`]),
-    ...(events === 0 ? [] : [`${sayCount(events)} more events`]),
-  ];
+  const parts = [...sayMore(refusals, 'refusal'), ...sayMore(events, 'event')];
   return [`And ${parts.join(' and ')}, elsewhere.`];
+}
+
+function sayMore(count: number, what: string): readonly string[] {
+  return count === 0 ? [] : [`${sayCount(count)} more ${what}${count === 1 ? '' : 's'}`];
 }
 
 function inOrder(topics: readonly Topic[]): readonly Topic[] {

@@ -100,6 +100,12 @@ describe('what is gathered', () => {
     );
     assert.equal(lines.at(-1), 'And 20 more refusals and 3 more events, elsewhere.');
   });
+
+  test('is told in the singular if one is cut off', () => {
+    const gathering = new Gathering(TOPIC_NAMES);
+    for (let id = 1; id <= 21; id += 1) gathering.add({ licenseId: id, at: NOW, event: denied('ann') });
+    assert.equal(writeMessage(gathering, 'id', CONTEXT).lines.at(-1), 'And 1 more refusal, elsewhere.');
+  });
 });
 
 describe('a message', () => {

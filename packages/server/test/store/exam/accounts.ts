@@ -216,6 +216,9 @@ export const ACCOUNTS = {
     await exam.execute({ ...createToken('h1', 'local', null), ...local });
     await exam.execute(createToken('h2', 'ci', null));
     assert.equal((await findToken(exam, 'h1'))?.restriction, 'until_set_up');
+    const created = await exam.listEventsOf('token_created', 'system');
+    const ends = created.map((event) => (event as { endsWithSetup?: true }).endsWithSetup);
+    assert.deepEqual(ends, [true, undefined]);
     await exam.execute(setPassword('ada', 'h1', true));
     assert.ok(await findToken(exam, 'h1'), 'another one-time password ends nothing');
     await exam.execute(setPassword('ada', 'h1'));
