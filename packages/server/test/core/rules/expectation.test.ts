@@ -58,6 +58,11 @@ test('an example of the rules is checked, and the message tells the answer', () 
     ],
     [{ ...x, held: { ext: 1 } }, true, 'x-1 and cad: served.'],
     [{ ...x, ...refused, held: { ext: 2 }, rule: LIMIT }, true, `x-1 and cad: refused (${LIMIT}).`],
+    [
+      { ...x, ...refused, groups: ['team'], held: { ext: 2 }, rule: LIMIT },
+      true,
+      `x-1 and cad: refused (${LIMIT}).`,
+    ],
     [{ ...x, held: { ext: 2 }, at: TUESDAY }, true, 'x-1 and cad: served.'],
     [{ ...x, ...refused, held: { ext: 2 }, at: MONDAY }, true, `x-1 and cad: refused (${LIMIT}).`],
     [
