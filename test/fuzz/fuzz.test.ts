@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { makeUpSeed } from '../support/random.ts';
+import { readSeed } from '../support/random.ts';
 import { startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { SMUGGLED } from './fuzz-bytes.ts';
 import { runEpisode, type Tally } from './fuzz-episode.ts';
@@ -13,7 +13,7 @@ import { fuzzSockets } from './fuzz-sockets.ts';
  * itself, as `npm run fuzz` does. `BERTH_SEED` sends the same ones again.
  */
 const REQUESTS = Number(process.env.BERTH_FUZZ_REQUESTS ?? process.argv[2] ?? 1000);
-const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+const SEED = readSeed();
 
 /** One in so many goes over a connection of its own, as bytes. */
 const RAW_EVERY = 20;

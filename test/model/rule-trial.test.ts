@@ -8,7 +8,7 @@ import { tryRules } from '@berth/server/services/rules/try-rules';
 import type { AuditLink } from '@berth/server/store/query';
 import { exampleFeature } from '../../packages/server/test/core/examples.ts';
 import type { ExamStore } from '../../packages/server/test/store/exam/exam-store.ts';
-import { createRandom, makeUpSeed, pickNumber, type Random } from '../support/random.ts';
+import { createRandom, pickNumber, type Random, readSeed } from '../support/random.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { LICENSES, makeUpDays, type Step } from './made-up-days.ts';
 import { FEATURE, makeUpRules } from './made-up-rules.ts';
@@ -17,7 +17,7 @@ import { type Place, type Replayed, ReplayedServer } from './replayed-server.ts'
 
 /** How long the history is. */
 const DAYS = Number(process.env.BERTH_TRIAL_DAYS ?? 1);
-const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+const SEED = readSeed();
 
 const PRODUCT = 'cad';
 const PEOPLE = 12;

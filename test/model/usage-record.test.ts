@@ -25,14 +25,14 @@ import {
   openExamined,
 } from '../../packages/server/test/store/exam/postgres-database.ts';
 import { expectSoundFile, openQuickly } from '../../packages/server/test/store/exam/sqlite-file.ts';
-import { createRandom, makeUpSeed, pickNumber, pickOne, type Random } from '../support/random.ts';
+import { createRandom, pickNumber, pickOne, type Random, readSeed } from '../support/random.ts';
 import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { ConsumptionRecord, UsageRecord } from './usage-record.ts';
 
 /** How many random histories on each store, and how long they are. */
 const RUNS = Number(process.env.BERTH_USAGE_RUNS ?? 3);
 const STEPS = 120;
-const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+const SEED = readSeed();
 
 const USERS = ['ada', 'bob', 'eve', 'fay', '=1+1', '<b>zoe</b>'];
 const TIMEOUT_MS = 10 * MINUTE_MS;

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { type Stretch, stretchesOf } from '@berth/server/core/history/slot-points';
 import { whatIf } from '@berth/server/core/history/what-if';
 import { type Instant, instant } from '@berth/server/core/nouns/instant';
-import { createRandom, makeUpSeed, pickNumber, pickOne } from '../support/random.ts';
+import { createRandom, pickNumber, pickOne, readSeed } from '../support/random.ts';
 import { replayNaively } from './naive-what-if.ts';
 
 const MINUTE_MS = 60_000;
-const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+const SEED = readSeed();
 
 const at = (minute: number): Instant => instant(minute * MINUTE_MS);
 

@@ -1,3 +1,5 @@
+import { readWholeNumber } from './whole-number.ts';
+
 /** A sequence of numbers in [0, 1) that depends only on the seed (mulberry32). */
 export type Random = () => number;
 
@@ -23,4 +25,10 @@ export function pickOne<T>(random: Random, items: readonly T[]): T {
 /** A seed for a run without a given one. It is printed, so that the run can be repeated. */
 export function makeUpSeed(): number {
   return Math.floor(Math.random() * 2 ** 31);
+}
+
+/** `BERTH_SEED` repeats a run of tests. */
+export function readSeed(): number {
+  const text = process.env.BERTH_SEED;
+  return text === undefined ? makeUpSeed() : readWholeNumber('BERTH_SEED', text);
 }

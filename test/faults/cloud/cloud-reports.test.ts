@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type CloudProcess, startCloudProcess } from '../../support/cloud/cloud-process.ts';
-import { makeUpSeed } from '../../support/random.ts';
+import { readSeed } from '../../support/random.ts';
 import { startBefore } from '../../support/start-before.ts';
 import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
 
@@ -10,7 +10,7 @@ import { type ReportStorm, runReportStorm } from './cloud-reports.ts';
  * cloud-reports` makes a long one.
  */
 const REPORTS = Number(process.env.BERTH_REPORTS ?? 30);
-const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+const SEED = readSeed();
 
 let vendor: CloudProcess;
 startBefore(async (life) => {

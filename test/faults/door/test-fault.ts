@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { makeUpSeed } from '../../support/random.ts';
+import { readSeed } from '../../support/random.ts';
 import type { Fault, Order } from './fault.ts';
 import { findMissing } from './needs.ts';
 
@@ -32,7 +32,7 @@ async function isImpossible(t: TestContext, fault: Fault): Promise<boolean> {
 }
 
 function orderOf(t: TestContext, count: number): Order {
-  const seed = Number(process.env.BERTH_SEED ?? makeUpSeed());
+  const seed = readSeed();
   t.diagnostic(`seed ${seed} (BERTH_SEED)`);
   return { count, seed, size: 'small', life: t, say: (line) => t.diagnostic(line) };
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeUpSeed } from '../../support/random.ts';
+import { readSeed } from '../../support/random.ts';
 import { compareMany } from './compare-many.ts';
 import { compareWhole } from './whole-servers.ts';
 
 /** `npm run faults -- lane` sends a million. */
 const STREAMS = Number(process.env.BERTH_LANE_STREAMS ?? 700);
 const WHOLE = Math.ceil(STREAMS / 10);
-const SEED = Number(process.env.BERTH_SEED ?? makeUpSeed());
+const SEED = readSeed();
 
 test('the lane reads what Node reads, answers alike, and leaves everything else to it', async (t) => {
   const say = (text: string) => t.diagnostic(text);
