@@ -201,4 +201,36 @@ describe('a message', () => {
       '95 of 100 of render of cad-1 are used up.',
     ]);
   });
+
+  test('also if it is about a change for the better', () => {
+    const id = licenseId(1);
+    const part = { licenseId: id, product: 'cad', feature: null };
+    const events: readonly RecordedEvent[] = [
+      { kind: 'cloud_reachable', failingAt: NOW },
+      { kind: 'cloud_reachable', failingAt: NOW, reason: 'not_configured' },
+      { kind: 'disk_space_recovered', hostname: 'lic-01', folder: '/data', freeMegabytes: 1500 },
+      { kind: 'certificate_wrong', licenseId: id, product: 'cad', kid: 'k' },
+      { kind: 'certificate_right', licenseId: id, product: 'cad', kid: 'k', after: 'certificate_missing' },
+      { kind: 'license_nearly_full', ...part, inUse: 9, slots: 10 },
+      { kind: 'consumption_has_room', ...part, total: 1, max: 100 },
+      { kind: 'groups_outdated', groups: ['cad'], answeredAt: NOW, reason: 'Away.' },
+      { kind: 'groups_outdated', groups: ['cad', 'cam', 'cae'], answeredAt: NOW, reason: 'Away.' },
+      { kind: 'groups_up_to_date' },
+    ];
+    assert.deepEqual(
+      events.flatMap((event) => write([event]).lines),
+      [
+        'The licensing cloud is reached again; it was away since Tue 15 Jan, 13:00.',
+        'The licensing cloud is no longer used; it was away since Tue 15 Jan, 13:00.',
+        'The disk of /data on lic-01 has room again: 1,500 MB are free.',
+        'The vendor has certified another key for cad-1.',
+        'The vendor certifies the key for cad-1 again.',
+        '9 of 10 slots of cad-1 are in use.',
+        'cad-1 can be consumed again: 1 of 100 are used up.',
+        'The directory has not told who is in cad since Tue 15 Jan, 13:00: Away.',
+        'The directory has not told who is in cad and 2 more since Tue 15 Jan, 13:00: Away.',
+        'The directory tells again who is in the groups of the rules.',
+      ],
+    );
+  });
 });
