@@ -83,7 +83,9 @@ export const HISTORY = {
       '1 cad',
       '11 cam',
     ]);
-    const span = { since: instant(0), until: plus(await exam.now(), 1), licenseId: null, feature: null };
+    // The day of the first row, which is in the span.
+    const since = bucketStart(NOW, DAY_MS);
+    const span = { since, until: plus(await exam.now(), 1), licenseId: null, feature: null };
     for (const { id, product } of [cad, cam]) {
       const asked = { ...span, among: [id], user: null, reason: null, limit: 9, stepMs: DAY_MS };
       const answers = [
