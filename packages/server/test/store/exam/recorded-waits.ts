@@ -18,8 +18,8 @@ const ask = (exam: ExamStore, user: string, wait: Wait = STAY) => exam.execute(r
 const leave = (exam: ExamStore, user: string) =>
   exam.execute({ kind: 'leave_line', product: 'cad', feature: '', user });
 
-async function listWaits(exam: ExamStore, since = instant(0)) {
-  const asked = { since, until: plus(await exam.now(), 1), licenseId: null, feature: null };
+async function listWaits(exam: ExamStore, since = instant(0), feature: string | null = null) {
+  const asked = { since, until: plus(await exam.now(), 1), licenseId: null, feature };
   return exam.store.read({ kind: 'list_wait_history', ...asked });
 }
 
@@ -147,17 +147,21 @@ export const RECORDED_WAITS = {
     await leave(exam, 'bob');
     exam.clock.advance(20 * SECOND_MS);
     await exam.execute(HAND_ON);
-    const waits = (await listWaits(exam)).map((one) => [
-      one.licenseId,
-      one.feature,
-      one.served,
-      one.unserved,
-    ]);
-    assert.deepEqual(waits, [
+    const list = async (feature: string | null) =>
+      (await listWaits(exam, NOW, feature)).map((one) => [
+        one.licenseId,
+        one.feature,
+        one.served,
+        one.unserved,
+      ]);
+    const [ofFirst, ofFeature, ofSecond] = [
       [1, null, 1, 0],
       [1, 'render', 1, 0],
       [2, null, 0, 1],
-    ]);
+    ];
+    assert.deepEqual(await list(null), [ofFirst, ofFeature, ofSecond]);
+    assert.deepEqual(await list('render'), [ofFeature]);
+    assert.deepEqual(await list(''), [ofFirst, ofSecond]);
   },
 
   'however many wait, a day has few rows, which go with the history': async (exam: ExamStore) => {
