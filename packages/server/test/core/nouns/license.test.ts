@@ -10,6 +10,7 @@ import {
   type LicenseState,
   latestBorrowUntil,
   licenseState,
+  nameOfLicense,
   withinValidity,
 } from '../../../src/core/nouns/license.ts';
 import { exampleLicense, NOW } from '../examples.ts';
@@ -86,4 +87,14 @@ describe('how long a slot can be borrowed', () => {
     assert.equal(withinValidity(license, after(1)), after(1));
     assert.equal(withinValidity(exampleLicense(), after(5 * HOUR_MS)), after(5 * HOUR_MS));
   });
+});
+
+test('a license is called what its product is called, or else its code', () => {
+  const { particulars } = exampleLicense();
+  const named = (name: string) => {
+    const productDetails = { ...particulars.productDetails, name };
+    return nameOfLicense(exampleLicense({ particulars: { ...particulars, productDetails } }));
+  };
+  assert.equal(named('Kestrel CAD'), 'Kestrel CAD');
+  assert.equal(named(''), 'cad');
 });
