@@ -147,6 +147,17 @@ describe('a message', () => {
     assert.deepEqual(spans, ['minute', '119 minutes', '2 hours', '47 hours', '2 days']);
   });
 
+  test('names nobody who is not known', () => {
+    assert.match(write([denied(null)]).title, /^Someone was refused a slot of cad-1: /);
+  });
+
+  test('has a title of bounded length', () => {
+    const { title, lines } = write([denied('ann')], { nameOf: () => 'c'.repeat(1000) });
+    assert.match(title, /^ann was refused a slot of c+…$/);
+    assert.ok(title.length <= 200, title);
+    assert.match(lines[0] as string, /c{1000}/);
+  });
+
   test('begins with what is critical', () => {
     const { severity, title, lines } = write([denied('ann'), JUMP]);
     assert.equal(severity, 'critical');
