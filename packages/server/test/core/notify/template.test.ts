@@ -18,6 +18,11 @@ test('what a message says stays inside the texts of the template', () => {
   });
 });
 
+test('what only looks like the name of a value stays as it is', () => {
+  const filled = fillTemplate('{"a":"{{title}} {{\\u0063onstructor}} {{\\u0078}}"}', MESSAGE, 'lic-01');
+  assert.deepEqual(JSON.parse(filled), { a: `${MESSAGE.title} {{constructor}} {{x}}` });
+});
+
 test('a template that cannot work is refused with a sentence', () => {
   assert.equal(explainTemplate('{"text":"{{text}}"}'), null);
   const wrong: readonly (readonly [string, RegExp])[] = [
