@@ -149,6 +149,7 @@ describe('a message', () => {
 
   test('names nobody who is not known', () => {
     assert.match(write([denied(null)]).title, /^Someone was refused a slot of cad-1: /);
+    assert.match(write([denied(null), denied(null)]).title, /^2 refusals of cad-1 in the last minute: /);
   });
 
   test('has a title of bounded length', () => {
