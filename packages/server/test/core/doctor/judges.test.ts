@@ -8,9 +8,7 @@ import {
   judgeChannels,
   judgeCloud,
   judgeDatabase,
-  judgeDirectory,
   judgeForwarding,
-  judgeProvider,
   judgeVersions,
   judgeWebhooks,
 } from '../../../src/core/doctor/judge-links.ts';
@@ -331,14 +329,6 @@ test('channels that fail, are paused, or can be read on the way', () => {
   const mail = (security: 'none' | 'tls') => exampleChannel({ target: { ...host, security } });
   assert.match(judge({ channel: mail('none') }), /^warning/);
   assert.match(judge({ channel: mail('tls') }), /^ok/);
-});
-
-test('how people of the company sign in', () => {
-  assert.match(read(judgeProvider(null, null)), /^ok: Only accounts of this server/);
-  assert.equal(read(judgeProvider('Company', null)), 'ok: The provider Company answers');
-  assert.match(read(judgeProvider('Company', 'It is away.')), /^warning: .* provider\. It is away\.$/);
-  assert.match(read(judgeDirectory(null)), /^ok: /);
-  assert.match(read(judgeDirectory('It is away.')), /^warning: .* It is away\.$/);
 });
 
 test('exposure behind a proxy is a warning, and over TLS none', () => {
