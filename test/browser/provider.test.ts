@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { makePage } from '../../build/page.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { CLIENT, openRealProvider } from '../support/openid/real-provider.ts';
 import { startServerHere } from '../support/server-here.ts';
-import { findFreePort } from '../support/stores/postgres.ts';
 import { findBarriers, goTo } from './admin-site.ts';
 import { startBrowser } from './browser.ts';
 

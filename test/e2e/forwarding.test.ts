@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { askBerth, runBerth } from '../support/berth-command.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { ensureTool } from '../support/install-tools.ts';
 import { pollUntil } from '../support/poll.ts';
 import { Rsyslog } from '../support/rsyslog.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
-import { findFreePort } from '../support/stores/postgres.ts';
 import { testLicense } from '../support/test-license.ts';
 
 interface AuditPage {

@@ -4,10 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canConnect } from './can-connect.ts';
 import { makeTestCertificate } from './certificate.ts';
+import { findFreePort } from './free-port.ts';
 import { ensureTool } from './install-tools.ts';
 import { pollUntil } from './poll.ts';
 import { temporaryFolder } from './server-process.ts';
-import { findFreePort } from './stores/postgres.ts';
 
 export const READER = { dn: 'cn=reader,dc=example', password: 'the password of the reader' } as const;
 

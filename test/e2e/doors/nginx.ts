@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { findFreePort } from '../../support/free-port.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 
 /** What proxies say about themselves; each has a path of its own. */
@@ -72,13 +72,4 @@ function configure(port: number, upstream: string): string {
       }
     }
   `;
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { findFreePort } from '../free-port.ts';
 import { temporaryFolder } from '../server-process.ts';
-import { findFreePort } from './postgres.ts';
 import { findRunAs } from './postgres-binaries.ts';
 
 export type PoolMode = 'session' | 'transaction' | 'statement';

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, statfsSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { findFreePort } from '../free-port.ts';
 import { createDatabase, dropDatabases, withDatabase } from './databases.ts';
 import { findBinaries, findRunAs, makeUsable, type RunAs } from './postgres-binaries.ts';
 
@@ -301,15 +301,6 @@ async function waitUntilReady(child: ChildProcess): Promise<void> {
   });
   const ended = once(child, 'exit').then(() => false);
   if (!(await Promise.race([ready, ended]))) throw new Error(`PostgreSQL ended before it was ready:\n${log}`);
-}
-
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** An existing server. Its test databases are dropped at the end. */
