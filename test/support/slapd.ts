@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -93,13 +93,23 @@ export async function startSlapd(t: Life, elsewhere = 'ldap://127.0.0.1:1/') {
   const filled = spawnSync('slapadd', ['-f', settings, '-l', put('entries.ldif', listEntries(elsewhere))]);
   if (filled.status !== 0) throw new Error(String(filled.stderr));
   const urls = `ldap://127.0.0.1:${port}/ ldaps://127.0.0.1:${securePort}/`;
-  const child: ChildProcess = spawn('slapd', ['-f', settings, '-h', urls, '-d', '0'], { stdio: 'ignore' });
+  const child = spawn('slapd', ['-f', settings, '-h', urls, '-d', 'none'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (text) => {
+    said += text;
+  });
   const ended = once(child, 'exit');
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
   };
   t.after(stop);
-  await pollUntil('slapd', () => canConnect(securePort));
+  await pollUntil('slapd', () => {
+    const end = child.exitCode ?? child.signalCode;
+    if (end !== null) throw new Error(`slapd ended before it was ready (${end}):\n${said}`);
+    return canConnect(securePort);
+  });
   return { plain: `ldap://127.0.0.1:${port}`, secure: `ldaps://127.0.0.1:${securePort}`, certFile, stop };
 }
