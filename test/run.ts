@@ -85,12 +85,10 @@ async function* recordDurations(
 async function runTestFiles(files: string[], ledger: Ledger, isWhole: boolean): Promise<void> {
   print(`# ${files.length} test ${files.length === 1 ? 'file' : 'files'}\n`);
   if (files.length === 0) return;
-  const [bundle, endPostgres] = await Promise.all([
-    isWhole ? TestBundle.make(files.filter(mayBeBundled), ROOT) : undefined,
-    startSharedPostgres(files),
-  ]);
+  const bundle = isWhole ? await TestBundle.make(files.filter(mayBeBundled), ROOT) : undefined;
   const { entries, ungroup } = groupFiles(files, ROOT, BUILT, bundle?.file);
   const durations = new Durations(join(CACHE, 'test-durations.json'));
+  const endPostgres = await startSharedPostgres(files);
   const events = run({
     files: durations.sort(entries),
     cwd: ROOT,
@@ -112,20 +110,18 @@ async function runTestFiles(files: string[], ledger: Ledger, isWhole: boolean): 
 process.chdir(ROOT);
 // Test files and the servers they start share compiled code, which saves about half a second each.
 process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
+if (process.env.TEST_PROGRAM === undefined) Object.assign(process.env, await buildProgram());
 // Syncs are free in memory.
 if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);
-const isWhole = filters.length === 0;
 const isCi = process.env.CI === 'true';
 const ledger = new Ledger({ skipsFail: isCi });
-const staticChecks = isWhole ? STATIC_CHECKS : [];
-// They take one core each while the program and the tests are built on another one.
-const meanwhile = [
-  isWhole ? installTools() : undefined,
+const staticChecks = filters.length === 0 ? STATIC_CHECKS : [];
+await Promise.all([
+  filters.length === 0 ? installTools() : undefined,
   ...staticChecks.map((commandLine) => runStaticCheck(commandLine, ledger)),
-];
-if (process.env.TEST_PROGRAM === undefined) Object.assign(process.env, await buildProgram());
-await Promise.all([...meanwhile, runTestFiles(findTestFiles(filters), ledger, isWhole)]);
+  runTestFiles(findTestFiles(filters), ledger, filters.length === 0),
+]);
 
 const { passed, failed } = ledger.counts;
 if (passed + failed === staticChecks.length) print('No test ran.\n');
