@@ -32,15 +32,19 @@ export async function runKilledDatabaseRestores(options: DatabaseKillOptions): P
   const trial = new Trial(options, (await findDatabase(options.data)) as string);
   const found = { old: 0, new: 0 };
   const violations: string[] = [];
-  const points = choosePoints(await trial.run(NEVER), options.points);
+  const points = choosePoints((await trial.run(NEVER)).packets, options.points);
+  let killed = 0;
   for (const point of points) {
-    await trial.run(point);
+    const { isKilled } = await trial.run(point);
     const state = await trial.judge();
-    if (state === 'old' || state === 'new') found[state] += 1;
-    else violations.push(`killed at packet ${point.packet}${point.isSent ? ', sent' : ''}: ${state}`);
+    const where = `${isKilled ? 'killed' : 'done'} at packet ${point.packet}${point.isSent ? ', sent' : ''}`;
+    if (state !== 'new' && !(isKilled && state === 'old')) violations.push(`${where}: ${state}`);
+    else if (isKilled) found[state] += 1;
+    if (isKilled) killed += 1;
   }
   await trial.clearUp();
-  return { points: points.length, ...found, violations };
+  if (killed < points.length / 2) violations.push(`only ${killed} of ${points.length} restores were killed`);
+  return { points: killed, ...found, violations };
 }
 
 /** The last packets, of which one is the commit, before and after they are sent; others evenly. */
@@ -73,8 +77,11 @@ class Trial {
     this.#folder = join(options.folder, 'killed');
   }
 
-  /** Returns how many packets the restore has sent. */
-  async run(point: Point): Promise<number> {
+  /**
+   * Returns how many packets the restore has sent, and whether it was killed: it may send fewer than the first
+   * one, and be done before.
+   */
+  async run(point: Point): Promise<{ readonly packets: number; readonly isKilled: boolean }> {
     await this.clearUp();
     const { data, backup, postgres } = this.#options;
     await this.#administrate(`CREATE DATABASE ${this.#database} TEMPLATE ${this.#old} STRATEGY file_copy`);
@@ -89,10 +96,10 @@ class Trial {
     const log = child.stderr.setEncoding('utf8').toArray();
     const [code, signal] = await once(child, 'exit');
     gate.close();
-    // It may send fewer packets than the first, and be done before the one that was chosen.
-    const wanted = code === 0 || (point !== NEVER && signal === 'SIGKILL');
-    if (!wanted) throw new Error(`The restore ended with ${code ?? signal}: ${(await log).join('')}`);
-    return gate.packets;
+    const isKilled = point !== NEVER && signal === 'SIGKILL';
+    if (code !== 0 && !isKilled)
+      throw new Error(`The restore ended with ${code ?? signal}: ${(await log).join('')}`);
+    return { packets: gate.packets, isKilled };
   }
 
   /** Which data is there, once the database has ended what the killed process had begun. */
