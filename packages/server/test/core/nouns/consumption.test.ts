@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { ConsumptionPeriod } from '@berth/protocol/api/consumption-window';
 import fc from 'fast-check';
+import { readSeed } from '../../../../../test/support/random.ts';
 import { highestTotal, windowEnd, windowStart } from '../../../src/core/nouns/consumption.ts';
 import { HOUR_MS, instant } from '../../../src/core/nouns/instant.ts';
 import { exampleLimits } from '../examples.ts';
 
-const SEED = Number(process.env.BERTH_SEED ?? randomInt(2 ** 31));
+const SEED = readSeed();
 const DAY_MS = 24 * HOUR_MS;
 const PERIODS = ['daily', 'weekly', 'monthly', 'annually'] as const;
 
