@@ -78,8 +78,8 @@ class Trial {
   }
 
   /**
-   * Returns how many packets the restore has sent, and whether it was killed: it may send fewer than the first
-   * one, and be done before.
+   * Returns how many packets the restore has sent, and whether it was killed: it may send fewer than the
+   * first one, and be done before.
    */
   async run(point: Point): Promise<{ readonly packets: number; readonly isKilled: boolean }> {
     await this.clearUp();
