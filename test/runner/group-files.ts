@@ -83,8 +83,8 @@ const WITHOUT_PROMISES = [
 ];
 
 /**
- * A guess at a password or passphrase takes up to half a second, which is what protects it. In the process of
- * the tests it takes no time. The programs that they start keep the real cost.
+ * A guess at a password or passphrase takes up to half a second, which is what protects it. In a group it
+ * takes no time. The programs that tests start keep the real cost.
  */
 const CHEAP_GUESSES = [
   "const crypto = require('node:crypto');",
@@ -109,7 +109,8 @@ function writeEntry(group: readonly string[], path: string, bundle: string | und
     "const { before, describe } = require('node:test');",
     'const mask = process.umask();',
   ];
-  const text = [...CHEAP_GUESSES, ...WITHOUT_PROMISES, ...head, ...IN_MEMORY, ...suites, ''].join('\n');
+  const guesses = group.length > 1 ? CHEAP_GUESSES : [];
+  const text = [...guesses, ...WITHOUT_PROMISES, ...head, ...IN_MEMORY, ...suites, ''].join('\n');
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const entry = `${path}-${hash}.cjs`;
   mkdirSync(dirname(entry), { recursive: true });
