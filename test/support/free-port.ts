@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 /** Below those that systems give to connections, and to servers that take any port. */
 const RANGE = [20_000, 32_000] as const;
 
-/** A port for a program that has to be told one. Nobody else takes it before the program does. */
+/** A port for a program that has to be told one. Another program is unlikely to take it meanwhile. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...RANGE);

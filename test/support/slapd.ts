@@ -103,7 +103,7 @@ export async function startSlapd(t: Life, elsewhere = 'ldap://127.0.0.1:1/') {
   }
 }
 
-/** On a busy machine, two of some hundred starts never became ready. We do not know why. */
+/** On a busy machine, two of a few hundred starts never became ready, and we do not know why. */
 const MAX_TRIES = 3;
 const PATIENCE_MS = 10_000;
 

@@ -79,7 +79,7 @@ class Trial {
 
   /**
    * Returns how many packets the restore has sent, and whether it was killed: it may send fewer than the
-   * first one, and be done before.
+   * first restore did, and finish before the packet to be killed at.
    */
   async run(point: Point): Promise<{ readonly packets: number; readonly isKilled: boolean }> {
     await this.clearUp();
