@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleProgram } from '../../build/bundle.ts';
-import { SERVER_FLAGS } from '../../packages/server/src/cli/server-flags.ts';
 
 export const BUILT = fileURLToPath(new URL('../../node_modules/.cache/berth-tests', import.meta.url));
 
@@ -34,16 +33,13 @@ export async function buildProgram(): Promise<BuiltProgram> {
   const get = `get(_, path) { return (this.files ??= ${read})[path]; }`;
   const carried = `const BUNDLED_FILES = new Proxy({}, { ${get} });\n`;
   const berth = writeBuilt('berth', 'cjs', carried + text);
-  const program = writeBuilt('program', 'cjs', `${SERVER_FLAGS_SET}\n${load(berth)}`);
+  const program = writeBuilt('program', 'cjs', load(berth));
   if (!existsSync(`${berth}.compiled`)) await runServer(program);
   return {
     TEST_PROGRAM: program,
     TEST_THREADS: writeBuilt('threads', 'json', JSON.stringify(threadFiles)),
   };
 }
-
-/** Compiled code only fits a process with the same flags of V8. */
-export const SERVER_FLAGS_SET = `require('node:v8').setFlagsFromString(${JSON.stringify(SERVER_FLAGS)});`;
 
 /**
  * Node keeps the compiled code of a file, but only of what it needs to load it. Here all code is kept that a

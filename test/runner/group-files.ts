@@ -3,7 +3,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import type { TestEvent } from 'node:test/reporters';
 import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
-import { SERVER_FLAGS_SET } from './build-program.ts';
 
 /**
  * Starting a process and loading the code takes longer than most tests, so short files share a process. Each
@@ -104,11 +103,7 @@ function writeEntry(group: readonly string[], path: string, bundle: string | und
     const load = isBundled ? `require(${JSON.stringify(bundle)}).load(${name});` : `require(${name});`;
     return `describe(${name}, () => { before(() => process.umask(mask)); ${load} });`;
   });
-  const head = [
-    SERVER_FLAGS_SET,
-    "const { before, describe } = require('node:test');",
-    'const mask = process.umask();',
-  ];
+  const head = ["const { before, describe } = require('node:test');", 'const mask = process.umask();'];
   const guesses = group.length > 1 ? CHEAP_GUESSES : [];
   const text = [...guesses, ...WITHOUT_PROMISES, ...head, ...IN_MEMORY, ...suites, ''].join('\n');
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);

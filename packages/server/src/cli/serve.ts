@@ -4,7 +4,6 @@ import type { Config, LoadedConfig } from '../config.ts';
 import type { AdminClient } from './admin-client.ts';
 import { type DemoCloud, startDemoCloud } from './demo-cloud.ts';
 import { describeFirstRequest, describePlaces } from './first-request.ts';
-import { SERVER_FLAGS } from './server-flags.ts';
 import { notifyManager } from './service/notify-manager.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -46,9 +45,17 @@ interface ServeOptions extends LoadedConfig {
 
 const EXIT_LOST = 70;
 
+/**
+ * Many waiting clients teach V8 that what a request needs lives long; it then keeps that of all others. Before
+ * the server listens and while it stops, V8 may learn: compiled code, also that of Node itself, only fits the
+ * flags with which it was compiled.
+ */
+function letLearnLifetimes(may: boolean): void {
+  setFlagsFromString(`--${may ? '' : 'no-'}allocation-site-pretenuring`);
+}
+
 /** Runs the server until a stop signal. Prints one line when it is ready. */
 export async function serve(options: ServeOptions): Promise<number> {
-  setFlagsFromString(SERVER_FLAGS);
   // The reader of our output may exit first; that must not prevent an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const beside: { cloud: DemoCloud | null } = { cloud: null };
@@ -85,6 +92,7 @@ async function serveBeside(beside: { cloud: DemoCloud | null }, options: ServeOp
     rewrite,
     onLost: () => ended.resolve(EXIT_LOST),
   });
+  letLearnLifetimes(false);
   waitForStop(process).then(() => ended.resolve(0));
   try {
     if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
@@ -98,6 +106,7 @@ async function serveBeside(beside: { cloud: DemoCloud | null }, options: ServeOp
     notifyManager(env, ['STOPPING=1'], terminal.warn);
     return code;
   } finally {
+    letLearnLifetimes(true);
     await server.stop();
   }
 }
