@@ -46,9 +46,9 @@ interface ServeOptions extends LoadedConfig {
 const EXIT_LOST = 70;
 
 /**
- * Many waiting clients teach V8 that what a request needs lives long; it then keeps that of all others. Before
- * the server listens and while it stops, V8 may learn: compiled code, also that of Node itself, only fits the
- * flags with which it was compiled.
+ * Many waiting clients teach V8 that what a request needs lives long; it then keeps that of all others.
+ * Before the server listens and while it stops, V8 may learn: compiled code, also that of Node itself,
+ * only fits the flags with which it was compiled.
  */
 function letLearnLifetimes(may: boolean): void {
   setFlagsFromString(`--${may ? '' : 'no-'}allocation-site-pretenuring`);
