@@ -32,7 +32,7 @@ type Standing = Holder | 'nobody' | 'liar' | 'certificate';
 /** One way to call the server. */
 interface Visit {
   readonly standing: Standing;
-  /** Called for every request: some requests use up their credentials. */
+  /** Called for every allowed request: some use up their credentials. */
   request(app: TestApp): Promise<SendOptions> | SendOptions;
   /** Whether it is the same request every time, which takes nothing from the store. */
   readonly isSteady?: true;
@@ -218,36 +218,29 @@ async function walk(
   auth: Partial<AuthSettings>,
   routes: readonly Route[] = app.routes,
 ): Promise<void> {
-  let refused: RefusedCalls | null = null;
-  const isThrough = (route: Route) => Number(fateOf(route, visit, auth) === 'through');
-  // Refused calls come first. They change nothing, so one look at the store is enough for all of them.
-  for (const route of routes.toSorted((a, b) => isThrough(a) - isThrough(b))) {
+  const [refused = [], allowed = []] = [false, true].map((isAllowed) =>
+    routes.filter((route) => (fateOf(route, visit, auth) === 'through') === isAllowed),
+  );
+  // Refused calls come first. They change nothing and use nothing up, so one look at the store is enough for
+  // all of them, and one set of credentials.
+  const request = await visit.request(app);
+  const traces = await readTraces(app.store);
+  for (const route of refused) {
+    const fate = fateOf(route, visit, auth) as Exclude<Fate, 'through'>;
     for (const [method, path] of callsOf(route)) {
-      const fate = fateOf(route, visit, auth);
-      if (fate === 'through' || visit.isSteady !== true) refused = await expectUntouched(app, refused);
-      const request = await visit.request(app);
-      if (fate !== 'through') refused ??= { traces: await readTraces(app.store), calls: [] };
-      const answer = await call(app, route, method, path, request);
-      const what = `${method} ${path}: ${answer.status} ${answer.text}`;
-      assert.equal(answer.headers.get('www-authenticate'), null, what);
-      refused?.calls.push(what);
-      if (fate !== 'through') expectRefused(answer, fate, what);
-      else if (route.access !== 'public') assert.ok(answer.status === 200 || answer.status === 400, what);
-      else assert.ok(answer.status < 500, what);
+      expectRefused(await call(app, route, method, path, request), fate, `${method} ${path}`);
     }
   }
-  await expectUntouched(app, refused);
-}
-
-interface RefusedCalls {
-  /** Of the store, before the first call. */
-  readonly traces: unknown;
-  readonly calls: string[];
-}
-
-async function expectUntouched({ store }: TestApp, refused: RefusedCalls | null): Promise<null> {
-  if (refused !== null) assert.deepEqual(await readTraces(store), refused.traces, refused.calls.join('\n'));
-  return null;
+  assert.deepEqual(await readTraces(app.store), traces, refused.map(({ name }) => name).join('\n'));
+  for (const route of allowed) {
+    for (const [method, path] of callsOf(route)) {
+      const answer = await call(app, route, method, path, await visit.request(app));
+      const what = `${method} ${path}: ${answer.status} ${answer.text}`;
+      assert.equal(answer.headers.get('www-authenticate'), null, what);
+      if (route.access === 'public') assert.ok(answer.status < 500, what);
+      else assert.ok(answer.status === 200 || answer.status === 400, what);
+    }
+  }
 }
 
 /** Does not wait for endless responses. */
@@ -262,8 +255,10 @@ async function call(app: TestApp, route: Route, method: string, path: string, re
   return { status: 200, headers: response.headers, text: '', body: {} };
 }
 
-function expectRefused(answer: TestAnswer, fate: Exclude<Fate, 'through'>, what: string): void {
+function expectRefused(answer: TestAnswer, fate: Exclude<Fate, 'through'>, route: string): void {
+  const what = `${route}: ${answer.status} ${answer.text}`;
   assert.equal(answer.body.code, fate, what);
+  assert.equal(answer.headers.get('www-authenticate'), null, what);
   assert.equal(answer.status, fate === 'unauthorized' ? 401 : 403, what);
   if (fate === 'unauthorized') assert.match(answer.body.message as string, /\/auth/, what);
 }
