@@ -12,7 +12,7 @@ export const BUILT = fileURLToPath(new URL('../../node_modules/.cache/berth-test
 /** The variables by which `test/support/program.ts` finds what was built. */
 interface BuiltProgram extends Record<string, string> {
   readonly TEST_PROGRAM: string;
-  readonly TEST_THREADS: string;
+  readonly TEST_FILES: string;
 }
 
 /**
@@ -27,18 +27,14 @@ export async function buildProgram(): Promise<BuiltProgram> {
   const loaders = Object.entries(threads).map(([path, thread]) => {
     return [path, load(writeBuilt('thread', 'cjs', thread))] as const;
   });
-  const threadFiles = Object.fromEntries(loaders);
-  const rest = writeBuilt('files', 'json', JSON.stringify({ ...files, ...threadFiles }));
+  const rest = writeBuilt('files', 'json', JSON.stringify({ ...files, ...Object.fromEntries(loaders) }));
   const read = `JSON.parse(require('node:fs').readFileSync(${JSON.stringify(rest)}, 'utf8'))`;
   const get = `get(_, path) { return (this.files ??= ${read})[path]; }`;
   const carried = `const BUNDLED_FILES = new Proxy({}, { ${get} });\n`;
   const berth = writeBuilt('berth', 'cjs', carried + text);
   const program = writeBuilt('program', 'cjs', load(berth));
   if (!existsSync(`${berth}.compiled`)) await runServer(program);
-  return {
-    TEST_PROGRAM: program,
-    TEST_THREADS: writeBuilt('threads', 'json', JSON.stringify(threadFiles)),
-  };
+  return { TEST_PROGRAM: program, TEST_FILES: rest };
 }
 
 /**

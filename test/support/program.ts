@@ -6,11 +6,12 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.ca
 
 const SOURCES = fileURLToPath(new URL('../../bin/main.ts', import.meta.url));
 
-const { TEST_PROGRAM = SOURCES, TEST_THREADS } = process.env;
+const { TEST_PROGRAM = SOURCES, TEST_FILES } = process.env;
 
-// A server in the test's process starts its threads from the runner's bundle, which takes half the time.
-if (TEST_THREADS !== undefined) {
-  Object.assign(globalThis, { BUNDLED_FILES: JSON.parse(readFileSync(TEST_THREADS, 'utf8')) });
+// A server in the test's process starts its threads from the runner's bundle, which takes half the time, and
+// sends the page that the runner built.
+if (TEST_FILES !== undefined) {
+  Object.assign(globalThis, { BUNDLED_FILES: JSON.parse(readFileSync(TEST_FILES, 'utf8')) });
 }
 
 /** How a Berth is started: a bundle, an executable, or the sources. */

@@ -16,7 +16,7 @@ export function plant(text: string, { right, wrong, file }: PlantedBug): string 
 
 /** Runs a fault in a copy of the project, and returns what it prints. */
 async function runInCopy({ folder }: CheckoutCopy, words: readonly string[]): Promise<string> {
-  const { TEST_PROGRAM: _, TEST_THREADS: __, ...env } = process.env;
+  const { TEST_PROGRAM: _, TEST_FILES: __, ...env } = process.env;
   const args = ['test/faults/run-faults.ts', ...words];
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';

@@ -46,9 +46,9 @@ class Workshop {
   }
 
   static async open({ life, count }: Order): Promise<Workshop> {
-    const { TEST_PROGRAM, TEST_THREADS } = process.env;
-    const given = TEST_PROGRAM === undefined || TEST_THREADS === undefined ? await buildProgram() : {};
-    const built = { ...given, ...process.env } as Record<'TEST_PROGRAM' | 'TEST_THREADS', string>;
+    const { TEST_PROGRAM, TEST_FILES } = process.env;
+    const given = TEST_PROGRAM === undefined || TEST_FILES === undefined ? await buildProgram() : {};
+    const built = { ...given, ...process.env } as Record<'TEST_PROGRAM' | 'TEST_FILES', string>;
     const processes = Math.min(count, availableParallelism());
     const checkers = count <= FEW_STATES ? new Checkers() : Checkers.fork(processes, built, life);
     return new Workshop(findProgram(built.TEST_PROGRAM), checkers, temporaryFolder(life));
