@@ -59,7 +59,7 @@ export async function goTo(page: Page, path: string): Promise<void> {
     location.hash = ${hash};
   })`);
   await page.locator('main :is(h1, h2)').first().waitFor();
-  await page.locator('.skeleton').waitFor({ state: 'detached' });
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
 }
 
 export async function signIn(page: Page, name: string, password: string): Promise<void> {
