@@ -110,7 +110,7 @@ async function runTestFiles(files: string[], ledger: Ledger, isWhole: boolean): 
 process.chdir(ROOT);
 // Test files and the servers they start share compiled code, which saves about half a second each.
 process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
-// The tools written in Go end before their garbage matters, and spend a fourth of their time to collect it.
+// The tools written in Go end before their garbage matters, and would spend a quarter of their time on it.
 process.env.GOGC ??= 'off';
 if (process.env.TEST_PROGRAM === undefined) Object.assign(process.env, await buildProgram());
 // Syncs are free in memory.

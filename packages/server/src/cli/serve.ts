@@ -46,11 +46,11 @@ interface ServeOptions extends LoadedConfig {
 const EXIT_LOST = 70;
 
 /**
- * Many waiting clients teach V8 that what a request needs lives long; it then keeps that of all others.
- * Before the server listens and while it stops, V8 may learn: compiled code, also that of Node itself,
- * only fits the flags with which it was compiled.
+ * With many waiting clients, V8 concludes that whatever a request allocates lives long, and then keeps that
+ * of all requests. So it must not learn lifetimes while the server listens. Before that and while it stops,
+ * it may: compiled code, Node's own included, is only accepted under the flags it was compiled with.
  */
-function letLearnLifetimes(may: boolean): void {
+function letV8LearnLifetimes(may: boolean): void {
   setFlagsFromString(`--${may ? '' : 'no-'}allocation-site-pretenuring`);
 }
 
@@ -92,7 +92,7 @@ async function serveBeside(beside: { cloud: DemoCloud | null }, options: ServeOp
     rewrite,
     onLost: () => ended.resolve(EXIT_LOST),
   });
-  letLearnLifetimes(false);
+  letV8LearnLifetimes(false);
   waitForStop(process).then(() => ended.resolve(0));
   try {
     if (beside.cloud !== null) await introduce(beside.cloud, await connect(config));
@@ -106,7 +106,7 @@ async function serveBeside(beside: { cloud: DemoCloud | null }, options: ServeOp
     notifyManager(env, ['STOPPING=1'], terminal.warn);
     return code;
   } finally {
-    letLearnLifetimes(true);
+    letV8LearnLifetimes(true);
     await server.stop();
   }
 }
