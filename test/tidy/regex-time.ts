@@ -34,16 +34,14 @@ function findAmbiguity(automaton: Automaton, flags: string): string | null {
       if (ways > 1 && isSameCircle(p, next)) return `${letters[p]} is repeated within a repetition`;
     }
   }
+  const pairs = judged.flatMap((p) =>
+    judged.filter((q) => p !== q && reach[p]?.has(q)).map((q) => [p, q] as const),
+  );
+  if (pairs.length === 0) return null;
   const alphabet = findAlphabet(letters, flags);
-  for (const p of judged) {
-    for (const q of judged) {
-      const isPair = p !== q && reach[p]?.has(q);
-      if (isPair && canBeCut({ p, q, follow, isSameCircle, alphabet })) {
-        return `a text can be cut anywhere between ${nameOf(p, automaton)} and ${letters[q]}`;
-      }
-    }
-  }
-  return null;
+  const found = pairs.find(([p, q]) => canBeCut({ p, q, follow, isSameCircle, alphabet }));
+  if (found === undefined) return null;
+  return `a text can be cut anywhere between ${nameOf(found[0], automaton)} and ${letters[found[1]]}`;
 }
 
 function nameOf(id: number, { letters }: Automaton): string {
@@ -111,23 +109,20 @@ const takenBy = new Map<string, boolean[]>();
 
 function charactersOf(letter: string, flags: string): boolean[] {
   const kept = flags.replace(/[^ius]/g, '');
-  const key = `${kept} ${letter}`;
-  const known = takenBy.get(key) ?? CHARACTERS.map((character) => matches(letter, kept, character));
-  takenBy.set(key, known);
-  return known;
-}
-
-function matches(letter: string, flags: string, character: string): boolean {
-  return new RegExp(`^(?:${letter})$`, flags).test(character);
+  return takenBy.getOrInsertComputed(`${kept} ${letter}`, () => {
+    const taking = new RegExp(`^(?:${letter})$`, kept);
+    return CHARACTERS.map((character) => taking.test(character));
+  });
 }
 
 /** Characters that the same letters take are one kind. */
 function findAlphabet(letters: string[], flags: string): Set<number>[] {
   const taken = letters.map((letter) => charactersOf(letter, flags));
   const kinds = new Map<string, Set<number>>();
+  const different = [...new Set(taken)];
   for (const index of CHARACTERS.keys()) {
-    const ids = letters.map((_, id) => id).filter((id) => taken[id]?.[index]);
-    kinds.set(ids.join(), new Set(ids));
+    const kind = different.map((takes) => (takes[index] ? 'x' : '-')).join('');
+    kinds.getOrInsertComputed(kind, () => new Set([...taken.keys()].filter((id) => taken[id]?.[index])));
   }
   return [...kinds.values()];
 }
