@@ -1,18 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-const INTERVAL_MS = 20;
+const SHORTEST_REST_MS = 20;
+/** Of the time that was waited so far: whoever waits for seconds asks less often. */
+const REST_SHARE = 0.1;
 const LONGEST_MS = 60_000;
 
-/** Polls until there is a value; fails after a timeout. Whoever asks a server for seconds asks less often. */
+/** Polls until there is a value; fails after a timeout. */
 export async function pollUntil<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
-  intervalMs = INTERVAL_MS,
 ): Promise<T> {
-  for (const untilMs = performance.now() + LONGEST_MS; performance.now() < untilMs; ) {
+  const beganMs = performance.now();
+  for (let waitedMs = 0; waitedMs < LONGEST_MS; waitedMs = performance.now() - beganMs) {
     const found = await look();
     if (found !== undefined) return found;
-    await delay(intervalMs);
+    await delay(Math.max(SHORTEST_REST_MS, waitedMs * REST_SHARE));
   }
   throw new Error(`Timed out waiting for: ${what}.`);
 }

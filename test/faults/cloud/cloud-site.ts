@@ -24,9 +24,6 @@ interface Amounts {
   readonly exports: number;
 }
 
-/** The server tries again after seconds, and every question is work for it. */
-const ASK_STATE_MS = 200;
-
 /** A company with a real server, and its way to a real cloud, which a test can break. */
 export class Site {
   readonly cloud: CloudProcess;
@@ -96,7 +93,7 @@ export class Site {
       const facts = await this.cloudFacts();
       return facts.state === state ? facts : undefined;
     };
-    return pollUntil(`the cloud is ${state}`, look, ASK_STATE_MS);
+    return pollUntil(`the cloud is ${state}`, look);
   }
 
   /** Everything is told by itself, and the vendor has counted exactly that. */
@@ -105,7 +102,7 @@ export class Site {
       const { pending, reports_under_way: underWay } = await this.cloudFacts();
       return pending === 0 && underWay === 0 ? true : undefined;
     };
-    await pollUntil('everything is told', look, ASK_STATE_MS);
+    await pollUntil('everything is told', look);
     await this.assertExact();
     assert.equal((await this.cloudFacts()).reports_uncertain, 0);
   }

@@ -18,9 +18,6 @@ import { openRoundRobinProxy, type RoundRobinProxy } from './round-robin-proxy.t
  */
 const SUITE_PATIENCE = 6;
 
-/** A takeover takes seconds, and every question is work for all servers. */
-const ASK_LEADER_MS = 200;
-
 export function patienceOf(size: Size): number {
   return size === 'small' ? SUITE_PATIENCE : 1;
 }
@@ -103,20 +100,16 @@ export class Fleet {
 
   /** The one of the servers that run which does the background work for all. */
   findLeader(): Promise<ServerUnderTest> {
-    return pollUntil(
-      'one of the servers leads',
-      async () => {
-        const running = this.servers.filter(({ isRunning }) => isRunning);
-        const leads = await Promise.all(running.map((server) => this.#isLeader(server)));
-        const leaders = running.filter((_, index) => leads[index]);
-        return leaders.length === 1 ? leaders[0] : undefined;
-      },
-      ASK_LEADER_MS,
-    );
+    return pollUntil('one of the servers leads', async () => {
+      const running = this.servers.filter(({ isRunning }) => isRunning);
+      const leads = await Promise.all(running.map((server) => this.#isLeader(server)));
+      const leaders = running.filter((_, index) => leads[index]);
+      return leaders.length === 1 ? leaders[0] : undefined;
+    });
   }
 
   async waitUntilLeading(server: ServerUnderTest): Promise<void> {
-    await pollUntil('it leads', async () => (await this.#isLeader(server)) || undefined, ASK_LEADER_MS);
+    await pollUntil('it leads', async () => (await this.#isLeader(server)) || undefined);
   }
 
   /** Ends all servers in good order, and answers what is wrong with how they ended. */
