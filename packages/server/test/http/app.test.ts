@@ -77,7 +77,6 @@ describe('an unknown path', () => {
 
   test('another method is a 405 that lists the allowed ones, as OPTIONS does', async (t) => {
     const { send, routes } = await openTestApp(t, { licenses: [] });
-    const has = async (method: string, path: string) => (await send(method, path)).status !== 405;
     for (const { paths } of routes) {
       const here = routes.filter((route) => route.paths.includes(paths[0]));
       const isRead = here.some(
@@ -86,10 +85,10 @@ describe('an unknown path', () => {
       const all = [...here.flatMap(({ methods }) => methods), ...(isRead ? ['HEAD'] : []), 'OPTIONS'];
       for (const path of paths.flatMap((one) => (one === '/' ? [one] : [one, `${one}/`]))) {
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
-          const isThere = all.includes(method);
-          assert.equal(await has(method, path), isThere, `${method} ${path}`);
-          if (isThere) continue;
           const answer = await send(method, path);
+          const isThere = answer.status !== 405;
+          assert.equal(isThere, all.includes(method), `${method} ${path}`);
+          if (isThere) continue;
           if (method !== 'HEAD') assertProblem(answer, 'method_not_allowed');
           assert.equal(answer.headers.get('allow'), all.join(', '));
         }
