@@ -4,7 +4,7 @@ import { readUsageFile } from '@berth/protocol/carried/usage-file';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Offline } from '../../packages/server/src/services/offline/offline.ts';
 import { TEST_VENDOR as vendor } from '../support/cloud/test-vendor.ts';
-import { createRandom, makeUpSeed, pickOne } from '../support/random.ts';
+import { tamper } from '../support/damage.ts';
 import { openTestApp, readTraces, type TestApp } from '../support/test-app.ts';
 
 const HARDWARE_ID = 'test-machine';
@@ -16,29 +16,6 @@ async function openApp(t: TestContext): Promise<TestApp> {
   const app = await openTestApp(t, { licenses: [], ...keys });
   await app.identity.bind();
   return app;
-}
-
-/** All bits of every byte and all lengths if this is set; otherwise a bit that is drawn by lot, and fewer. */
-const hasAll = process.env.BERTH_ALL_FAULTS !== undefined;
-const ALL_BITS = [0, 1, 2, 3, 4, 5, 6, 7];
-const LENGTH_STEP = hasAll ? 1 : 7;
-/** Only the end can be missing without being missed, such as what fills up base64. */
-const LONGEST_END = 64;
-
-/** Texts that differ from the original in one bit of any byte, and some that are cut short. */
-function* tamper(original: string): Generator<string> {
-  const bytes = Buffer.from(original, 'latin1');
-  // A text that is taken is shown, so nobody needs the seed.
-  const random = createRandom(makeUpSeed());
-  for (let index = 0; index < bytes.length; index++) {
-    for (const bit of hasAll ? ALL_BITS : [pickOne(random, ALL_BITS)]) {
-      const changed = Buffer.from(bytes);
-      changed[index] = (changed[index] as number) ^ (1 << bit);
-      yield changed.toString('latin1');
-    }
-    const isEnd = index >= bytes.length - LONGEST_END;
-    if (isEnd || index % LENGTH_STEP === 0) yield original.slice(0, index);
-  }
 }
 
 /** The code of a refusal, or `null` when it was taken. */
@@ -60,7 +37,8 @@ async function refuseAll(
 ): Promise<ReadonlyMap<string, number>> {
   const before = await readTraces(app.store);
   const counts = new Map<string, number>();
-  for (const text of tamper(original)) {
+  for (const bytes of tamper(Buffer.from(original))) {
+    const text = bytes.toString('latin1');
     const code = await codeOf(attempt(text));
     assert.notEqual(code, null, `taken: ${text}`);
     counts.set(code as string, (counts.get(code as string) ?? 0) + 1);
@@ -137,7 +115,8 @@ describe('no change of one bit and no truncation is accepted', () => {
     );
     await app.offline.install(vendor.answer(requestData), 'test');
     const { usageData } = await app.offline.writeUsage('test');
-    for (const text of tamper(usageData)) {
+    for (const bytes of tamper(Buffer.from(usageData))) {
+      const text = bytes.toString('latin1');
       assert.notEqual(readUsageFile(text)?.isSigned, true, text);
     }
     assert.equal(readUsageFile(usageData)?.isSigned, true);

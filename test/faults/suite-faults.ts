@@ -8,7 +8,7 @@ import { POSTGRES, STRACE } from './door/needs.ts';
 const WHOLE_SHARE = 100;
 
 interface Cases extends Pick<Fault, 'name' | 'promises' | 'promise' | 'needs'> {
-  readonly file: string;
+  readonly files: readonly string[];
 }
 
 /** They have no size: every case is tried once. */
@@ -17,26 +17,32 @@ const CASES: readonly Cases[] = [
     name: 'cloud-faults',
     promises: [],
     promise: 'A call to the cloud that fails is repeated or reported, and nothing is stored in part.',
-    file: 'test/faults/cloud/cloud-faults.test.ts',
+    files: ['test/faults/cloud/cloud-faults.test.ts'],
   },
   {
     name: 'rotation-disk',
     promises: [2, 5],
     promise: 'A new master key is not lost when the disk fails while the key is written.',
     needs: [STRACE],
-    file: 'test/faults/crash/rotation-disk.test.ts',
+    files: ['test/faults/crash/rotation-disk.test.ts'],
   },
   {
     name: 'file-tampering',
     promises: [],
     promise: 'A license, policy or usage file, or a code, is refused if it was changed or cut short.',
-    file: 'test/faults/file-tampering.test.ts',
+    files: [
+      'test/faults/file-tampering.test.ts',
+      'packages/cloud/test/store/offline/tampering.test.ts',
+      'packages/protocol/test/carried/license-file.test.ts',
+      'packages/protocol/test/carried/offline-request.test.ts',
+      'packages/protocol/test/carried/usage-file.test.ts',
+    ],
   },
   {
     name: 'first-exchange',
     promises: [],
     promise: 'A change to the first exchange with the cloud is refused, or has no effect.',
-    file: 'test/faults/cloud-mitm/first-exchange.test.ts',
+    files: ['test/faults/cloud-mitm/first-exchange.test.ts'],
   },
 ];
 
@@ -49,7 +55,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     unit: 'histories',
     needs: [POSTGRES],
     sizes: { small: 4, full: 5000 },
-    file: 'test/model/lending-model.test.ts',
+    files: ['test/model/lending-model.test.ts'],
     pattern: 'PostgreSQL',
     env: (count, seed) => ({ BERTH_MODEL_RUNS: String(count), BERTH_MODEL_SEED: String(seed) }),
   }),
@@ -59,7 +65,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     promise: '"rules try" gives the answers that the server would have given under other rules.',
     unit: 'days of history',
     sizes: { small: 1, full: 30 },
-    file: 'test/model/rule-trial.test.ts',
+    files: ['test/model/rule-trial.test.ts'],
     env: (count) => ({ BERTH_TRIAL_DAYS: String(count) }),
   }),
   fromSuite({
@@ -68,7 +74,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     promise: 'Every request gets a well-formed answer in time, and a refused request changes nothing.',
     unit: 'requests',
     sizes: { small: 1000, full: 200_000 },
-    file: 'test/fuzz/fuzz.test.ts',
+    files: ['test/fuzz/fuzz.test.ts'],
     env: (count) => ({ BERTH_FUZZ_REQUESTS: String(count) }),
   }),
   {
@@ -97,7 +103,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     promise: 'When many clients count towards a limit at once, the total reaches it exactly.',
     unit: 'requests',
     sizes: { small: 150, full: 5000 },
-    file: 'test/e2e/consumption-contention.test.ts',
+    files: ['test/e2e/consumption-contention.test.ts'],
     env: (count) => ({ BERTH_COUNTS: String(count) }),
   }),
   fromSuite({
@@ -106,7 +112,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     promise: 'Consumption that a server reports to its cloud over a bad connection counts there once.',
     unit: 'reports',
     sizes: { small: 30, full: 1000 },
-    file: 'test/faults/cloud/cloud-reports.test.ts',
+    files: ['test/faults/cloud/cloud-reports.test.ts'],
     env: (count) => ({ BERTH_REPORTS: String(count) }),
   }),
   fromSuite({
@@ -115,7 +121,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     promise: 'Clients that send or read too slowly are cut, and others are served meanwhile.',
     unit: 'slow clients',
     sizes: { small: 300, full: 1000 },
-    file: 'test/faults/slow-clients.test.ts',
+    files: ['test/faults/slow-clients.test.ts'],
     env: (count) => ({ BERTH_SLOW_CLIENTS: String(count) }),
   }),
   ...CASES.map((facts) =>
@@ -132,7 +138,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     promise: 'The examples that use the API without a client run in every language that is installed.',
     unit: 'tests',
     sizes: { small: 1, full: 1 },
-    file: 'test/e2e/examples-without-sdk.test.ts',
+    files: ['test/e2e/examples-without-sdk.test.ts'],
     env: () => ({ BERTH_ALL_EXAMPLES: '1' }),
   }),
 ];

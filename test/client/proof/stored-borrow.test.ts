@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Client } from '../../../packages/client/src/client.ts';
 import { BerthError } from '../../../packages/client/src/errors.ts';
+import { tamper } from '../../support/damage.ts';
 import type { Machine } from '../simulation/machine.ts';
 import { changeBorrow, nameOf, openSite } from './certified-site.ts';
 
@@ -141,24 +142,23 @@ describe('a stored borrow', () => {
     await assert.rejects(make().resume(), { code: 'borrow_unreadable', message });
   });
 
-  test('with any bit flipped is refused, or says what its grant says', async () => {
+  test('with any bit flipped, or a part missing, is refused, or says what its grant says', async () => {
     const { machine, make } = openSite();
     await make().borrow();
     const { storage } = machine.environment;
     const text = (await storage.read(nameOf('Ada'))) as string;
     const { product, user, licenseId, until } = await make().resume();
     const before = text.slice(0, text.indexOf('"grant"'));
-    for (let bit = 0; bit < before.length * 7; bit++) {
-      const index = Math.trunc(bit / 7);
-      const flipped = String.fromCharCode(text.charCodeAt(index) ^ (1 << (bit % 7)));
-      await storage.write(nameOf('Ada'), text.slice(0, index) + flipped + text.slice(index + 1));
+    for (const bytes of tamper(Buffer.from(before))) {
+      const altered = bytes.toString('latin1');
+      await storage.write(nameOf('Ada'), altered + text.slice(before.length));
       const resumed = await make()
         .resume()
         .catch((error) => error);
       if (resumed instanceof BerthError) continue;
-      assert.ok(!(resumed instanceof Error), `bit ${bit}: ${resumed}`);
+      assert.ok(!(resumed instanceof Error), `${altered}: ${resumed}`);
       const facts = [resumed.product, resumed.user, resumed.licenseId, resumed.until];
-      assert.deepEqual(facts, [product, user, licenseId, until], `bit ${bit}`);
+      assert.deepEqual(facts, [product, user, licenseId, until], altered);
     }
   });
 

@@ -9,8 +9,8 @@ const SHOWN_LINES = 60;
 
 /** Its unit is what the tests count; by default, the tests themselves. */
 interface FromSuite extends Omit<Fault, 'run' | 'controls'> {
-  /** A test file, which is run by itself. */
-  readonly file: string;
+  /** Test files, which are run by themselves. */
+  readonly files: readonly string[];
   /** Only the tests whose names match. */
   readonly pattern?: string;
   /** How it learns its size; the seed is always `BERTH_SEED`. */
@@ -18,11 +18,11 @@ interface FromSuite extends Omit<Fault, 'run' | 'controls'> {
 }
 
 /** A fault that is a test file of the suite, at another size. */
-export function fromSuite({ file, pattern, env, ...fault }: FromSuite): Fault {
+export function fromSuite({ files, pattern, env, ...fault }: FromSuite): Fault {
   return {
     ...fault,
     async run({ count, seed }: Order) {
-      const words = ['--test', ...(pattern === undefined ? [] : ['--test-name-pattern', pattern]), file];
+      const words = ['--test', ...(pattern === undefined ? [] : ['--test-name-pattern', pattern]), ...files];
       const child = spawn(process.execPath, words, {
         cwd: ROOT,
         env: { ...process.env, BERTH_SEED: String(seed), ...env(count, seed) },
