@@ -6,13 +6,14 @@ import { delimiter, join } from 'node:path';
 import { run } from 'node:test';
 import type { TestEvent } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { BUILT, buildProgram } from './runner/build-program.ts';
+import { BUILT, buildProgram, writeBuilt } from './runner/build-program.ts';
 import { TestBundle } from './runner/bundle-tests.ts';
 import { Durations } from './runner/durations.ts';
 import { groupFiles, mayBeBundled } from './runner/group-files.ts';
 import { formatCounts, Ledger } from './runner/ledger.ts';
 import { formatFailure, reportCompactly } from './runner/reporter.ts';
 import { installTools } from './support/install-tools.ts';
+import { makeRsaKeys } from './support/rsa-keys.ts';
 import { hasMemory, hasPostgres, MEMORY, SHARED_SETTINGS, startPostgres } from './support/stores/postgres.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -113,6 +114,7 @@ process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
 // The tools written in Go end before their garbage matters, and would spend a quarter of their time on it.
 process.env.GOGC ??= 'off';
 if (process.env.TEST_PROGRAM === undefined) Object.assign(process.env, await buildProgram());
+process.env.TEST_RSA_KEYS ??= writeBuilt('rsa-keys', 'json', JSON.stringify(makeRsaKeys()));
 // Syncs are free in memory.
 if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { OkpJwk } from '@berth/protocol/grant/jws';
 import { writeCertificate } from '@berth/protocol/grant/server-certificate';
@@ -8,6 +7,7 @@ import type * as Client from '../../packages/client/src/web.ts';
 import { DEMO_LICENSE } from '../../packages/server/src/core/nouns/demo-license.ts';
 import { BerthApi } from '../support/berth-api.ts';
 import { certifiedLicense } from '../support/certified-license.ts';
+import { type Owner, rsaKeysOf } from '../support/rsa-keys.ts';
 
 const WEB = fileURLToPath(new URL('../../packages/client/src/web.ts', import.meta.url));
 const DAY_MS = 86_400_000;
@@ -26,8 +26,8 @@ export async function bundleClient(): Promise<string> {
 }
 
 /** A vendor who certifies the server for the demo license. */
-export function createVendor() {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+export function createVendor(owner: Owner) {
+  const { privateKey, publicKey } = rsaKeysOf(owner);
   return {
     publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     async certify(url: string): Promise<void> {

@@ -17,7 +17,7 @@ let context: BrowserContext | null = null;
 let hasClock = false;
 let server: Awaited<ReturnType<typeof startServerHere>>;
 let clientModule = '';
-const vendor = createVendor();
+const vendor = createVendor('vendor');
 const site = createServer(({ url }, answer) => {
   if (url === '/client.js') answer.setHeader('content-type', 'text/javascript').end(clientModule);
   else answer.setHeader('content-type', 'text/html').end('<p>A page');
@@ -153,7 +153,7 @@ describe('in a browser', () => {
     const opened = await openApplication(t);
     if (opened === null) return;
     const { page, application } = opened;
-    const stranger = { ...application, vendorKey: createVendor().publicKey };
+    const stranger = { ...application, vendorKey: createVendor('stranger').publicKey };
     assert.equal((await page.evaluate(takeSlot, stranger)).error?.code, 'not_proven');
     const borrowed = await page.evaluate(borrowSlot, application);
     assert.ok((await readSlots()).includes(borrowed.user));

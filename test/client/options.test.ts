@@ -6,6 +6,7 @@ import { Client, type ClientOptions } from '../../packages/client/src/client.ts'
 import { acquire } from '../../packages/client/src/main.ts';
 import { connect as connectOnPage } from '../../packages/client/src/web.ts';
 import { createRandom } from '../support/random.ts';
+import { rsaKeysOf } from '../support/rsa-keys.ts';
 import { Machine } from './simulation/machine.ts';
 import { World } from './simulation/world.ts';
 
@@ -186,7 +187,7 @@ test('an address with a password is refused without being shown', () => {
 });
 
 test('a key that is not one of a vendor is refused at once', () => {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { publicKey, privateKey } = rsaKeysOf('vendor');
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
   assert.ok(connect({ vendorKey: pem }));
   assert.ok(connect({ vendorKey: pem.replaceAll('\n', '\r\n') }));

@@ -10,6 +10,7 @@ import { readCertificate } from '@berth/protocol/grant/server-certificate';
 import { BerthApi, type Facts } from '../support/berth-api.ts';
 import { type RunningCloud, startCloudHere } from '../support/cloud/cloud-process.ts';
 import { pollUntil } from '../support/poll.ts';
+import { rsaKeysOf } from '../support/rsa-keys.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 import { startBefore } from '../support/start-before.ts';
@@ -155,7 +156,7 @@ describe('a server that was activated online', () => {
     const own = generateKeyPairSync('ed25519');
     const forged = writeJws({ alg: 'EdDSA', typ: GRANT_TYPE }, verdict.claims, own.privateKey);
     assert.deepEqual(verifyGrant({ ...lent, grant: forged }), refused('grant_invalid'), 'with its own key');
-    const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const stranger = rsaKeysOf('stranger');
     const isOther = verifyGrant({ ...lent, vendorKey: stranger.publicKey });
     assert.deepEqual(isOther, refused('certificate_invalid'), 'of another vendor');
     assert.deepEqual(verifyGrant({ ...lent, nonce: `${NONCE}0` }), refused('other_nonce'));

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { writeLicenseFile } from '@berth/protocol/carried/license-file';
 import {
@@ -17,6 +16,7 @@ import {
   upload,
 } from '../support/cloud/offline-app.ts';
 import { TEST_VENDOR as vendor, vendorLicense } from '../support/cloud/test-vendor.ts';
+import { rsaKeysOf } from '../support/rsa-keys.ts';
 import { openTestApp, readEvents, readTraces, type TestApp } from '../support/test-app.ts';
 
 describe('a request', () => {
@@ -125,7 +125,7 @@ describe('a license file', () => {
     license_not_floating: async (app) => vendor.answer(await generate(app), { is_floating: false }),
     license_not_found: async () => vendor.refresh(HARDWARE_ID, { date: '2030-01-11T00:00:00Z' }),
     offline_signature_mismatch: async (app) => {
-      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+      const { privateKey } = rsaKeysOf('stranger');
       const { request_id } = readOfflineRequest(await generate(app))?.fields ?? {};
       const fields = { request_id, hardware_id: HARDWARE_ID, date: '2030-01-10T00:00:00Z' };
       return writeLicenseFile(vendorLicense(fields), privateKey, { withFirst: true });
@@ -189,11 +189,7 @@ describe('a license file', () => {
     assert.equal(body.code, 'offline_key_not_configured');
     const set = (...keys: readonly string[]) =>
       app.post('/api/admin/settings', { changes: { 'cloud.publicKey': keys } });
-    const privatePart = generateKeyPairSync('rsa', {
-      modulusLength: 2048,
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    }).privateKey;
+    const privatePart = rsaKeysOf('vendor').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     for (const wrong of ['/etc/vendor.pem', 'nonsense', privatePart]) {
       const refused = await set(wrong);
       assert.match(refused.body.message as string, /^This is not the public key of a vendor/);

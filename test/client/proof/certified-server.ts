@@ -1,5 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { WireAnswer, WireRequest } from '../../../packages/client/src/environment.ts';
+import { type Owner, rsaKeysOf } from '../../support/rsa-keys.ts';
 import type { World } from '../simulation/world.ts';
 
 const START_MS = Date.UTC(2030, 0, 15, 12);
@@ -28,8 +29,8 @@ interface Vendor {
   readonly privateKey: KeyObject;
 }
 
-export function createVendor(): Vendor {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+export function createVendor(owner: Owner): Vendor {
+  const { publicKey, privateKey } = rsaKeysOf(owner);
   return { pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(), privateKey };
 }
 
@@ -56,7 +57,7 @@ export class CertifiedServer {
 
   /** Another server, which only claims to be this one. */
   becomeFake(): void {
-    this.vendor = createVendor();
+    this.vendor = createVendor('stranger');
     this.#keys = generateKeyPairSync('ed25519');
   }
 

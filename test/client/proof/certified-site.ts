@@ -6,7 +6,7 @@ import { Machine } from '../simulation/machine.ts';
 import { World } from '../simulation/world.ts';
 import { CertifiedServer, createVendor, STORE_ID } from './certified-server.ts';
 
-const VENDOR = createVendor();
+const VENDOR = createVendor('vendor');
 
 /** An application with the vendor's key, and a server. */
 export function openSite(options: Partial<ClientOptions> = {}) {

@@ -80,7 +80,7 @@ describe('with the key of the vendor, a slot', () => {
 
   test('is proven by any of several keys of the vendor', async () => {
     const { server, make } = openSite();
-    const [real, next, last] = [server.vendor, createVendor(), createVendor()];
+    const [real, next, last] = [server.vendor, createVendor('next vendor'), createVendor('stranger')];
     for (const vendorKey of [[next.pem, real.pem], `${next.pem}\n${real.pem}`]) {
       assert.equal((await make({ vendorKey, user: `${vendorKey.length}` }).acquire()).isHeld, true);
     }

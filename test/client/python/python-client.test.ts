@@ -11,6 +11,7 @@ import type { TLSSocket } from 'node:tls';
 import { makeTestCertificate } from '../../support/certificate.ts';
 import { openChaosProxy } from '../../support/chaos/chaos-proxy.ts';
 import { pollUntil } from '../../support/poll.ts';
+import { rsaKeysOf } from '../../support/rsa-keys.ts';
 import { startServerHere } from '../../support/server-here.ts';
 import { temporaryFolder } from '../../support/server-process.ts';
 import { PACKAGE, PYTHON, PYTHON_ENV, runPython, skip } from './python.ts';
@@ -73,7 +74,7 @@ describe('the Python client', { skip }, () => {
   });
 
   test('accepts what others have signed, and nothing else', async () => {
-    const vendor = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const vendor = rsaKeysOf('vendor');
     const key = generateKeyPairSync('ed25519');
     const cnf = { jwk: key.publicKey.export({ format: 'jwk' }) };
     const terms = { license_id: 7, product: 'cad', limits: { floating_users: 5 }, features: [] };

@@ -1,10 +1,10 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { type OkpJwk, thumbprintOf } from '@berth/protocol/grant/jws';
 import { type CertifiedLicense, writeCertificate } from '@berth/protocol/grant/server-certificate';
 import { DEMO_LICENSE } from '../../../packages/server/src/core/nouns/demo-license.ts';
 import { DAY_MS, plus } from '../../../packages/server/src/core/nouns/instant.ts';
 import { type Certificate, type License, NO_TIE } from '../../../packages/server/src/core/nouns/license.ts';
 import { certifiedLicense } from '../../support/certified-license.ts';
+import { rsaKeysOf } from '../../support/rsa-keys.ts';
 import {
   openTestApp,
   type SendOptions,
@@ -20,8 +20,6 @@ export const LICENSE_ID = 1;
 export const HARDWARE_ID = 'test-machine';
 /** No scenario lasts as long. */
 const CERTIFICATE_DAYS = 90;
-
-export const findVendor = once(() => generateKeyPairSync('rsa', { modulusLength: 2048 }));
 
 /** One real app with its real store and one license, in simulated time. */
 export class SiteStore {
@@ -82,16 +80,8 @@ async function certify(app: TestApp, scenario: Scenario): Promise<Certificate> {
   const licenses = [{ ...license, ...claims, limits: { ...license.limits, ...limits } }];
   const expiresAt = plus(START, (scenario.certificate_days ?? CERTIFICATE_DAYS) * DAY_MS);
   const facts = { hardwareId: HARDWARE_ID, licenses, key, issuedAt: START, expiresAt };
-  const text = writeCertificate(facts, findVendor().privateKey);
+  const text = writeCertificate(facts, rsaKeysOf('vendor').privateKey);
   // The server would leave out one that it knows to have expired.
   const lasting = plus(START, CERTIFICATE_DAYS * DAY_MS);
   return { texts: [text], kid: thumbprintOf(key), issuedAt: START, expiresAt: lasting };
-}
-
-function once<Value>(create: () => Value): () => Value {
-  let value: Value | undefined;
-  return () => {
-    value ??= create();
-    return value;
-  };
 }

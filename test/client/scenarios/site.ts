@@ -2,10 +2,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { GRANT_TYPE } from '@berth/protocol/grant/grant-claims';
 import { writeJws } from '@berth/protocol/grant/jws';
 import { NotSentError, type WireAnswer, type WireRequest } from '../../../packages/client/src/environment.ts';
+import { rsaKeysOf } from '../../support/rsa-keys.ts';
 import type { Network } from '../simulation/machine.ts';
 import type { World } from '../simulation/world.ts';
 import type { Scenario } from './scenario.ts';
-import { findVendor, HARDWARE_ID, LICENSE_ID, SiteStore } from './site-store.ts';
+import { HARDWARE_ID, LICENSE_ID, SiteStore } from './site-store.ts';
 
 /**
  * `mute`: carries out requests, and its answers get lost. `fake`: somebody else answers at its address, and
@@ -55,7 +56,7 @@ export class Site {
   /** `null`: the clients do not have it. */
   get vendorKey(): string | null {
     if (this.#scenario.proof !== true) return null;
-    return findVendor().publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    return rsaKeysOf('vendor').publicKey.export({ type: 'spki', format: 'pem' }).toString();
   }
 
   /** How many the servers have signed. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { signBytes } from '@berth/protocol/cloud/vendor-signature';
 import type { MadeUpStatus } from '../../support/chaos/chaos-fault.ts';
+import { rsaKeysOf } from '../../support/rsa-keys.ts';
 import { startBefore } from '../../support/start-before.ts';
 import {
   type GenuineAnswer,
@@ -24,7 +25,7 @@ startBefore(async (life) => {
   vendor = await openVendor(life);
   genuine = createPrivateKey(readFileSync(join(vendor.cloud.data, 'signing-key.pem'), 'utf8'));
 });
-const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+const stranger = rsaKeysOf('stranger').privateKey;
 
 const CHECK = '/api/v4/check_license';
 const REPORT = '/api/v4/add_consumption';

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,8 +7,9 @@ import { SIGNATURE_HEADER, signBytes } from '@berth/protocol/cloud/vendor-signat
 import type { Cloud, CloudFault } from '../../../packages/server/src/cloud/cloud.ts';
 import { createHttpCloud } from '../../../packages/server/src/cloud/http-cloud.ts';
 import { licenseId } from '../../../packages/server/src/core/nouns/license.ts';
+import { rsaKeysOf } from '../rsa-keys.ts';
 
-export const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+export const { privateKey, publicKey } = rsaKeysOf('cloud');
 export const KEYS = { apiKey: 'api-1', sharedKey: 'shared-1' };
 export const MACHINE = {
   ...{ hardwareId: 'machine', licenseId: licenseId(7), product: 'cad' },

@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +10,10 @@ import { createLicense, type LicenseDraft } from '@berth/cloud/store/licenses';
 import { createProduct, findProduct } from '@berth/cloud/store/products';
 import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud-authorization';
 import { fetchFrom } from '../fetch-app.ts';
+import { rsaKeysOf } from '../rsa-keys.ts';
 
 /** Smaller than a real key, and one per test file, because generating it is slow. */
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const { privateKey } = rsaKeysOf('cloud');
 
 /** 2026-06-15 12:00 UTC, a Monday. */
 export const START = Date.UTC(2026, 5, 15, 12);

@@ -9,10 +9,11 @@ import {
 import { writeLicenseFile } from '@berth/protocol/carried/license-file';
 import { readOfflineRequest } from '@berth/protocol/carried/offline-request';
 import { readKnownCertificate, writeCertificate } from '@berth/protocol/grant/server-certificate';
+import { rsaKeysOf } from '../rsa-keys.ts';
 
 /** One set of keys per test file, because generating them is slow. */
-const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const NEXT_RSA = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const RSA = rsaKeysOf('vendor');
+const NEXT_RSA = rsaKeysOf('next vendor');
 const EC = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 const INITIALIZATION = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
 

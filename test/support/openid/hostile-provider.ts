@@ -1,8 +1,9 @@
-import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { createHmac, sign } from 'node:crypto';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Certificate } from '../certificate.ts';
+import { rsaKeysOf } from '../rsa-keys.ts';
 
 interface Life {
   after(work: () => unknown): void;
@@ -22,8 +23,8 @@ export interface Lies {
   readonly answers?: Readonly<Record<string, (response: ServerResponse) => void>>;
 }
 
-const OWN = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const OWN = rsaKeysOf('provider');
+const OTHER = rsaKeysOf('stranger');
 
 /** An OpenID provider that signs in a person called ann, and lies about it as it is told. */
 export async function openHostileProvider(t: Life, clientId: string, certificate?: Certificate) {

@@ -1,6 +1,7 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { rsaKeysOf } from '../rsa-keys.ts';
 
 interface Life {
   after(work: () => unknown): void;
@@ -26,7 +27,7 @@ export const CLIENT = { id: 'berth', secret: 'the secret of berth at its provide
 
 quieten();
 
-const KEYS = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const KEYS = rsaKeysOf('provider');
 
 /** Where a person chooses who they are; another provider would ask for a password. */
 const CHOICE = /^\/choose\/[\w-]+(?:\/(\w+))?$/;

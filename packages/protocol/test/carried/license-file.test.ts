@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { damage } from '../../../../test/support/damage.ts';
+import { rsaKeysOf } from '../../../../test/support/rsa-keys.ts';
 import { encodeBase64 } from '../../src/carried/canonical-base64.ts';
 import {
   isVendorFile,
@@ -11,9 +11,8 @@ import {
 } from '../../src/carried/license-file.ts';
 import { signBytes } from '../../src/cloud/vendor-signature.ts';
 
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const publicKey = createPublicKey(privateKey);
-const other = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const { privateKey, publicKey } = rsaKeysOf('vendor');
+const other = rsaKeysOf('stranger');
 
 /** Numbers with zeros, signs, text with escapes and a name like a number: whatever a flip could hide in. */
 const FIELDS = {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { damage } from '../../../../test/support/damage.ts';
+import { rsaKeysOf } from '../../../../test/support/rsa-keys.ts';
 import { encodeBase64 } from '../../src/carried/canonical-base64.ts';
 import {
   isSignedByServer,
@@ -168,7 +169,7 @@ describe('what is not a request', () => {
 
 describe("the server's own signature", () => {
   test('counts with the named key, and only an Ed25519 key', () => {
-    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const rsa = rsaKeysOf('stranger');
     const der = rsa.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
     const byRsa = sign('sha256', Buffer.from('text'), rsa.privateKey).toString('base64');
     assert.ok(!isSignedByServer(der, 'text', byRsa));

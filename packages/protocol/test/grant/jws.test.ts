@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { rsaKeysOf } from '../../../../test/support/rsa-keys.ts';
 import { base64url, okpJwkOf, readJws, readOkpKey, thumbprintOf, writeJws } from '../../src/grant/jws.ts';
 import { readKeyStatement, writeKeyStatement } from '../../src/grant/key-statement.ts';
 import {
@@ -16,7 +17,7 @@ const RFC_KEY = createPrivateKey({
   format: 'jwk',
 });
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const RSA = rsaKeysOf('vendor');
 
 describe('a compact JWS', () => {
   test('names keys as RFC 8037 does', () => {
@@ -102,7 +103,7 @@ test('a certificate counts if this vendor has signed it, and nothing else that i
   const facts = { hardwareId: 'here', licenses: [CERTIFIED], key, issuedAt: 1_000, expiresAt: 90_000 };
   const text = writeCertificate(facts, RSA.privateKey);
   assert.deepEqual(readCertificate(text, RSA.publicKey), { ...facts, text, kid: thumbprintOf(key) });
-  const stranger = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const stranger = rsaKeysOf('stranger');
   assert.equal(readCertificate(text, stranger.publicKey), null);
   const claims = JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString());
   const signed = (typ: string, more: object) =>

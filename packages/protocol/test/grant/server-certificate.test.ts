@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { type RsaKeys, rsaKeysOf } from '../../../../test/support/rsa-keys.ts';
 import { okpJwkOf } from '../../src/grant/jws.ts';
 import { readCertificates, writeCertificate } from '../../src/grant/server-certificate.ts';
 
-const [OLD, NEW, STRANGER] = [1, 2, 3].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 })) as [
-  Pair,
-  Pair,
-  Pair,
-];
-type Pair = { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
+const OLD = rsaKeysOf('vendor');
+const NEW = rsaKeysOf('next vendor');
+const STRANGER = rsaKeysOf('stranger');
 
-const issue = (signer: Pair, hardwareId = 'here') =>
+const issue = (signer: RsaKeys, hardwareId = 'here') =>
   writeCertificate(
     { hardwareId, licenses: [], key: okpJwkOf(KEY.publicKey), issuedAt: 1_000, expiresAt: 90_000 },
     signer.privateKey,

@@ -3,19 +3,20 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { type Owner, rsaKeysOf } from '../../../../test/support/rsa-keys.ts';
 import { temporaryFolder } from '../../../../test/support/server-process.ts';
 import { isPlainAndFar, openCloud, readVendorKeys } from '../../src/cloud/open-cloud.ts';
 
-const [PEM, OTHER_PEM] = [makePem(), makePem()];
+const PEM = pemOf('vendor');
+const OTHER_PEM = pemOf('stranger');
 const BASE64 = PEM.split('\n').slice(1, -2).join('');
 const EC = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
   type: 'spki',
   format: 'pem',
 }) as string;
 
-function makePem(): string {
-  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  return publicKey.export({ type: 'spki', format: 'pem' }).toString();
+function pemOf(owner: Owner): string {
+  return rsaKeysOf(owner).publicKey.export({ type: 'spki', format: 'pem' }).toString();
 }
 
 function open(url: string, publicKey: string = PEM) {

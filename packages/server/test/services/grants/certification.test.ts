@@ -5,6 +5,7 @@ import { type OkpJwk, okpJwkOf } from '@berth/protocol/grant/jws';
 import { readKeyStatement } from '@berth/protocol/grant/key-statement';
 import { readCertificates, writeCertificate } from '@berth/protocol/grant/server-certificate';
 import { certifiedLicense } from '../../../../../test/support/certified-license.ts';
+import { type RsaKeys, rsaKeysOf } from '../../../../../test/support/rsa-keys.ts';
 import { openTestStore, readEvents } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
@@ -13,8 +14,8 @@ import { createCertificateDoubts } from '../../../src/services/grants/certificat
 import { createCertification } from '../../../src/services/grants/certification.ts';
 import { createGrantKeys } from '../../../src/services/grants/grant-keys.ts';
 
-const [VENDOR, NEXT] = [1, 2].map(() => generateKeyPairSync('rsa', { modulusLength: 2048 })) as [Pair, Pair];
-type Pair = Pick<ReturnType<typeof generateKeyPairSync>, 'privateKey' | 'publicKey'> & { privateKey: never };
+const VENDOR = rsaKeysOf('vendor');
+const NEXT = rsaKeysOf('next vendor');
 const LICENSE = testLicense(7);
 const HERE = 'here';
 
@@ -22,7 +23,7 @@ interface Offer {
   readonly license?: License;
   readonly hardwareId?: string;
   readonly issuedAt?: number;
-  readonly signers?: readonly Pair[];
+  readonly signers?: readonly RsaKeys[];
 }
 
 async function open(t: TestContext) {

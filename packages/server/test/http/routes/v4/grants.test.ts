@@ -3,6 +3,8 @@ import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { GrantClaims } from '@berth/protocol/grant/grant-claims';
 import { type OkpJwk, thumbprintOf, writeJws } from '@berth/protocol/grant/jws';
+import { tamper } from '../../../../../../test/support/damage.ts';
+import { rsaKeysOf } from '../../../../../../test/support/rsa-keys.ts';
 import { openTestApp, readEvents, START, type TestApp } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { type Verdict, verifyGrant } from '../../../../../../test/support/verify-grant.ts';
@@ -12,7 +14,7 @@ import { exampleFeature } from '../../../core/examples.ts';
 const NONCE = 'a-nonce_of-24-characters';
 const LICENSE = testLicense(7, { features: [exampleFeature('export'), exampleFeature('render')] });
 const BORROWED_UNTIL = new Date(plus(START, HOUR_MS)).toISOString();
-const { publicKey: vendorKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const { publicKey: vendorKey } = rsaKeysOf('vendor');
 
 const open = (t: Parameters<typeof openTestApp>[0]) => openTestApp(t, { licenses: [LICENSE] });
 
@@ -175,19 +177,16 @@ describe('a grant', () => {
 });
 
 describe('a grant is refused', () => {
-  test('if a bit of it was changed', async (t) => {
+  test('if a bit of it was changed, or its end is missing', async (t) => {
     const app = await open(t);
     const { body } = await app.post('/api/v4/register', { user: 'ada', nonce: NONCE });
     const grant = String(body.grant);
     assert.ok((await verifyHere(app, grant)).accepted);
     const known = await readKeys(app);
     const ask = { vendorKey, certificate: null, nonce: NONCE, now: START, known };
-    for (let at = 0; at < grant.length; at++) {
-      for (const bit of [1, 2, 4, 8, 16, 32, 64, 128]) {
-        const other = String.fromCharCode(grant.charCodeAt(at) ^ bit);
-        const altered = grant.slice(0, at) + other + grant.slice(at + 1);
-        assert.ok(!verifyGrant({ ...ask, grant: altered }).accepted, `${at}: ${grant[at]} to ${other}`);
-      }
+    for (const bytes of tamper(Buffer.from(grant))) {
+      const altered = bytes.toString('latin1');
+      assert.ok(!verifyGrant({ ...ask, grant: altered }).accepted, altered);
     }
   });
 
