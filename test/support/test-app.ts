@@ -26,6 +26,7 @@ import { openQuickly } from '../../packages/server/test/store/exam/sqlite-file.t
 import { PASSWORD_COST } from './administrator.ts';
 import { checkDeclaredAnswers } from './declared-answers.ts';
 import { fetchFrom, fetchThroughLane } from './fetch-app.ts';
+import './program.ts';
 import { findDatabase } from './stores/test-stores.ts';
 import { testLicense } from './test-license.ts';
 
