@@ -69,8 +69,10 @@ export interface Tokens {
 /** 256 random bits. */
 const TOKEN_BYTES = 32;
 
+/** Programs would take one that begins with a hyphen for an option of theirs. */
 export function makeToken(): string {
-  return randomBytes(TOKEN_BYTES).toString('base64url');
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  return token.startsWith('-') ? makeToken() : token;
 }
 
 /** A token is as random as a key, so a plain hash is enough. */

@@ -10,6 +10,7 @@ import {
   hashPassword,
   makeOneTimePassword,
 } from '../../../src/services/access/passwords.ts';
+import { makeToken } from '../../../src/services/access/tokens.ts';
 
 const OWN = 'a password of my own';
 
@@ -97,6 +98,12 @@ describe('an account', () => {
 });
 
 describe('a token', () => {
+  test('is different each time, and never looks like an option of a program', () => {
+    const many = new Set(Array.from({ length: 1000 }, makeToken));
+    assert.equal(many.size, 1000);
+    assert.ok([...many].every((token) => /^\w[\w-]{42}$/.test(token)));
+  });
+
   test('is random, belongs to its account and is stored as a hash', async (t) => {
     const { store, accounts, password } = await openAccounts(t, PASSWORD_COST);
     const token = (await signIn(accounts, 'admin', password)) ?? '';
