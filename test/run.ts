@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync } from 'node:fs';
+import { existsSync, globSync, renameSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { run } from 'node:test';
@@ -73,6 +73,13 @@ async function startSharedPostgres(files: readonly string[]): Promise<() => Prom
   return () => postgres.end();
 }
 
+/** Returns the file with the keys, which stays for the next run. */
+function keepRsaKeys(): string {
+  const file = join(BUILT, 'rsa-keys.json');
+  if (!existsSync(file)) renameSync(writeBuilt('rsa-keys', 'json', JSON.stringify(makeRsaKeys())), file);
+  return file;
+}
+
 async function* recordDurations(
   events: AsyncIterable<TestEvent>,
   durations: Durations,
@@ -114,7 +121,7 @@ process.env.NODE_COMPILE_CACHE ??= join(CACHE, 'berth');
 // The tools written in Go end before their garbage matters, and would spend a quarter of their time on it.
 process.env.GOGC ??= 'off';
 if (process.env.TEST_PROGRAM === undefined) Object.assign(process.env, await buildProgram());
-process.env.TEST_RSA_KEYS ??= writeBuilt('rsa-keys', 'json', JSON.stringify(makeRsaKeys()));
+process.env.TEST_RSA_KEYS ??= keepRsaKeys();
 // Syncs are free in memory.
 if (hasMemory()) process.env.TMPDIR ??= MEMORY;
 const filters = process.argv.slice(2);

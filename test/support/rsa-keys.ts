@@ -10,7 +10,7 @@ export interface RsaKeys {
   readonly publicKey: KeyObject;
 }
 
-/** In PEM, of every owner. */
+/** The private key of every owner, in PEM. */
 export function makeRsaKeys(): Readonly<Record<Owner, string>> {
   const pems = OWNERS.map((owner) => [owner, makePem()]);
   return Object.fromEntries(pems);
@@ -21,7 +21,7 @@ function makePem(): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** The runner makes them once for all processes: each takes a tenth of a second. */
+/** The runner keeps them for all processes, because each takes a tenth of a second to make. */
 const { TEST_RSA_KEYS } = process.env;
 const made: Partial<Record<Owner, string>> =
   TEST_RSA_KEYS === undefined ? {} : JSON.parse(readFileSync(TEST_RSA_KEYS, 'utf8'));

@@ -12,7 +12,7 @@ import { authorizationHeader, type CloudKeys } from '@berth/protocol/cloud/cloud
 import { fetchFrom } from '../fetch-app.ts';
 import { rsaKeysOf } from '../rsa-keys.ts';
 
-/** Smaller than a real key, and one per test file, because generating it is slow. */
+/** Smaller than the key that a cloud makes for itself. */
 const { privateKey } = rsaKeysOf('cloud');
 
 /** 2026-06-15 12:00 UTC, a Monday. */
