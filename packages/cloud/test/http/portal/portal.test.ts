@@ -144,7 +144,7 @@ describe('an invalid form comes back with a message', () => {
     ];
     const before = portal.dump();
     for (const file of files) {
-      // The test of the store tries each of them; this one sends every 13th over HTTP.
+      // The test of the store tries more; this one sends every 13th over HTTP.
       const damaged = [...damage(file)].filter((_, index) => index % 13 === 0);
       for (const one of damaged) assert.equal((await handIn(portal, one)).status, 400);
     }

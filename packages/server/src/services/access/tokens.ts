@@ -69,7 +69,7 @@ export interface Tokens {
 /** 256 random bits. */
 const TOKEN_BYTES = 32;
 
-/** Programs would take one that begins with a hyphen for an option of theirs. */
+/** On a command line, one that begins with a hyphen would be taken for an option. */
 export function makeToken(): string {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   return token.startsWith('-') ? makeToken() : token;
