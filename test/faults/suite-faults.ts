@@ -30,13 +30,15 @@ const CASES: readonly Cases[] = [
   {
     name: 'file-tampering',
     promises: [],
-    promise: 'A license, policy or usage file, or a code, is refused if it was changed or cut short.',
+    promise: 'What is signed, in a file, a code or a grant, is refused if it was changed or cut short.',
     files: [
       'test/faults/file-tampering.test.ts',
       'packages/cloud/test/store/offline/tampering.test.ts',
       'packages/protocol/test/carried/license-file.test.ts',
       'packages/protocol/test/carried/offline-request.test.ts',
       'packages/protocol/test/carried/usage-file.test.ts',
+      'packages/server/test/http/routes/v4/grants.test.ts',
+      'test/client/proof/stored-borrow.test.ts',
     ],
     pattern: 'one bit|flipped bit',
   },

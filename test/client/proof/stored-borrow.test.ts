@@ -142,7 +142,7 @@ describe('a stored borrow', () => {
     await assert.rejects(make().resume(), { code: 'borrow_unreadable', message });
   });
 
-  test('with any bit flipped, or a part missing, is refused, or says what its grant says', async () => {
+  test('with any flipped bit, or a part missing, is refused or says what its grant says', async () => {
     const { machine, make } = openSite();
     await make().borrow();
     const { storage } = machine.environment;

@@ -17,7 +17,7 @@ interface FromSuite extends Omit<Fault, 'run' | 'controls'> {
   env(count: number, seed: number): Readonly<Record<string, string>>;
 }
 
-/** A fault that is a test file of the suite, at another size. */
+/** A fault that the suite tests, at another size. */
 export function fromSuite({ files, pattern, env, ...fault }: FromSuite): Fault {
   return {
     ...fault,
