@@ -1,5 +1,4 @@
 import { testFault } from '../door/test-fault.ts';
-import { backup, backupPostgres } from './backup-faults.ts';
+import { backup } from './backup-faults.ts';
 
 testFault(backup);
-testFault(backupPostgres);

@@ -29,7 +29,7 @@ export interface Control {
   run(order: Order): Promise<ControlFindings>;
 }
 
-/** How often: in `npm test`, and in the run that is published. */
+/** How often: with `--size small`, which is what `npm test` runs, and in the run that is published. */
 interface Sizes {
   readonly small: number;
   readonly full: number;

@@ -1,4 +1,0 @@
-import { testFault } from '../door/test-fault.ts';
-import { takeover } from './takeover.ts';
-
-testFault(takeover);
