@@ -6,7 +6,7 @@ import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { type Lane, runLane } from './history-lane.ts';
 
 /** How many histories. `BERTH_MODEL_SEED` plays the same ones again. */
-const RUNS = Number(process.env.BERTH_MODEL_RUNS ?? 4);
+const RUNS = Number(process.env.BERTH_MODEL_RUNS ?? 2);
 const SEED = Number(process.env.BERTH_MODEL_SEED ?? randomInt(2 ** 31));
 
 /**

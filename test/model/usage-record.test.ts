@@ -30,7 +30,7 @@ import { hasPostgres, sharedPostgres } from '../support/stores/postgres.ts';
 import { ConsumptionRecord, UsageRecord } from './usage-record.ts';
 
 /** How many random histories on each store, and how long they are. */
-const RUNS = Number(process.env.BERTH_USAGE_RUNS ?? 3);
+const RUNS = Number(process.env.BERTH_USAGE_RUNS ?? 2);
 const STEPS = 120;
 const SEED = readSeed();
 

@@ -179,7 +179,7 @@ export const bitrot: Fault = {
     'A bit that flips on the disk is refused or reported at the next start, or changes no row and no ' +
     'answer. Exceptions are the files that are listed as not protected.',
   unit: 'flipped bits',
-  sizes: { small: 40, full: 5000 },
+  sizes: { small: 20, full: 5000 },
   run: flipAgainAndAgain,
   hasFound: [
     'Of 200 bits flipped in rows of licenses, totals, accounts, tokens and the audit log, 89 changed data ' +

@@ -216,7 +216,7 @@ export const count: Fault = {
   promises: [2, 3, 5],
   promise: 'A count with an idempotency key counts once, however often the server is killed meanwhile.',
   unit: 'kills',
-  sizes: { small: 2, full: 200 },
+  sizes: { small: 1, full: 200 },
   run: killAgainAndAgain,
   controls: [
     {

@@ -183,7 +183,7 @@ export const kill: Fault = {
   promises: [1, 2, 5],
   promise: 'A server that is killed under load loses nothing that it acknowledged, and lends no slot twice.',
   unit: 'kills',
-  sizes: { small: 3, full: 2000 },
+  sizes: { small: 2, full: 2000 },
   run: killAgainAndAgain,
   controls: [
     {

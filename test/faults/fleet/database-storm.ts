@@ -153,7 +153,7 @@ export const database: Fault = {
     'When the database crashes under the load of two servers, nothing acknowledged is lost, and both ' +
     'recover by themselves.',
   unit: 'crashes',
-  sizes: { small: 2, full: 200 },
+  sizes: { small: 1, full: 200 },
   needs: [POSTGRES],
   run: crashAgainAndAgain,
 };

@@ -51,7 +51,7 @@ export const fleet: Fault = {
   promise:
     'Three servers on one database lend no slot twice, count each request once, and record all in one order.',
   unit: 'requests',
-  sizes: { small: 500, full: 300_000 },
+  sizes: { small: 300, full: 300_000 },
   needs: [POSTGRES],
   controls: [splitFleet],
   async run({ count, seed, size, life }) {

@@ -181,7 +181,7 @@ export const powercut: Fault = {
   promises: [2, 3, 5],
   promise: 'After a power cut, everything that was acknowledged is there, and nothing that was refused.',
   unit: 'power cuts',
-  sizes: { small: 3, full: 20_000 },
+  sizes: { small: 2, full: 20_000 },
   run: cutThePower,
   controls: [
     makeControl('writes are lost that were synced', dropSynced),

@@ -91,7 +91,7 @@ export const clock: Fault = {
   promise:
     'Setting the clock back gives nobody extra time; setting it forward while the server runs takes no slot.',
   unit: 'changes of the clock',
-  sizes: { small: 6, full: 200 },
+  sizes: { small: 4, full: 200 },
   needs: [FAKED_CLOCK],
   run: changeAgainAndAgain,
 };

@@ -73,7 +73,7 @@ export const pause: Fault = {
   promises: [1, 3, 4, 5],
   promise: 'A server that was paused or frozen takes no slot from its holder, and lends no slot twice.',
   unit: 'pauses',
-  sizes: { small: 5, full: 200 },
+  sizes: { small: 3, full: 200 },
   needs: [FAKED_CLOCK],
   run: pauseAgainAndAgain,
 };
