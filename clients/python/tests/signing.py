@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from math import gcd, prod
 from random import Random
 from typing import Any, Dict
 
@@ -65,10 +66,16 @@ class RsaKey:
         return pow(int.from_bytes(block, "big"), self._private, self.modulus).to_bytes(128, "big")
 
 
+# Rules out most numbers before the test that takes long.
+_SMALL_ODD_NUMBERS = prod(range(3, 1000, 2))
+
+
 def _find_prime(random: Random) -> int:
     while True:
         candidate = random.getrandbits(512) | 3 << 510 | 1
-        if pow(2, candidate - 1, candidate) == 1 and (candidate - 1) % 65537 != 0:
+        if gcd(candidate, _SMALL_ODD_NUMBERS) > 1 or (candidate - 1) % 65537 == 0:
+            continue
+        if pow(2, candidate - 1, candidate) == 1:
             return candidate
 
 
