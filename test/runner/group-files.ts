@@ -9,10 +9,10 @@ import { hasMemory, MEMORY } from '../support/stores/postgres.ts';
  * file is a suite there and keeps its own hooks.
  */
 const GROUPED = [
-  { folders: ['packages', 'test/bench', 'test/docs', 'test/mutants', 'test/support', 'test/tidy'], size: 48 },
+  { folders: ['packages', 'test/bench', 'test/docs', 'test/mutants', 'test/support', 'test/tidy'], size: 64 },
   { folders: ['test/browser'], size: 3 },
-  { folders: ['test/faults', 'test/fuzz', 'test/model'], size: 5 },
-  { folders: ['test/cli', 'test/client', 'test/conformance', 'test/e2e'], size: 12 },
+  { folders: ['test/faults', 'test/fuzz', 'test/model'], size: 8 },
+  { folders: ['test/cli', 'test/client', 'test/conformance', 'test/e2e'], size: 16 },
 ];
 
 /** Test files that change their process, share passwords with another one, or would delay a group. */
