@@ -24,7 +24,8 @@ class TwoClientsAndOneSlot(unittest.TestCase):
         self.assertGreater(tally.restored, 0)
 
     def test_do_so_without_the_margin(self) -> None:
-        for seed in range(200):
+        # Seed 19 is the first that shows it.
+        for seed in range(19, 200):
             try:
                 play_for_slot(seed, Tally(), Margin(fixed=0, share=0))
             except BothUseIt:
