@@ -122,8 +122,8 @@ async function stop(watch: Watch, server: ServerProcess, signal: NodeJS.Signals)
 
 /** Runs a command of the command line, which waits for its input while its own line is read. */
 async function runCommand(watch: Watch, words: readonly string[], input = ''): Promise<string> {
-  // What a command prints depends on what happened; what its command line shows does not, and only what it was
-  // told could be in there.
+  // What a command prints depends on what happened; what its command line shows does not, and only what it
+  // was told could be in there.
   const outputs =
     input !== '' && watch.isFirst(words)
       ? await spawnCommand(watch, words, input)
