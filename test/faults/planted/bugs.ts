@@ -37,6 +37,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'if (sum !== 0 && actual[index] !== sum &&',
     wrong: 'if (sum === 0 && actual[index] !== sum &&',
     foundBy: 'bitrot',
+    count: 40,
   },
   {
     kind: 'Early end: after a pause of the server, slots are not extended by it.',
@@ -60,6 +61,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'const isFull = countInUse(view) + view.kept >= license.slots;',
     wrong: 'const isFull = countInUse(view) + view.kept > license.slots;',
     foundBy: 'kill',
+    count: 3,
   },
   {
     kind: 'Double count: a key that was sent before counts again.',
@@ -83,6 +85,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: "const LOCK_ONE = 'SELECT * FROM license WHERE id = $1 FOR NO KEY UPDATE';",
     wrong: "const LOCK_ONE = 'SELECT * FROM license WHERE id = $1';",
     foundBy: 'fleet',
+    count: 500,
   },
   {
     kind: 'Endless patience: a server that was stopped keeps its locks for an hour.',
@@ -105,6 +108,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '{ ...event, ...severalPrograms((base.held as Registration).programs) },',
     wrong: '',
     foundBy: 'kill',
+    count: 3,
   },
   {
     kind: 'Jumped queue: who came last is served first.',
@@ -133,6 +137,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '(endsAt) => endsAt <= now && endsAt <= horizon',
     wrong: '(endsAt) => endsAt < now && endsAt <= horizon',
     foundBy: 'model',
+    count: 4,
   },
   {
     kind: 'Ignored damage: a backup whose checksum is wrong is restored.',
@@ -203,6 +208,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'if (stuckMs !== null && taken === takenBytes) return',
     wrong: 'if (stuckMs !== null && taken < takenBytes) return',
     foundBy: 'slow-clients',
+    count: 300,
   },
   {
     kind: 'Torn copy: a backup of a database is not of one moment.',
