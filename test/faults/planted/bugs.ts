@@ -8,7 +8,7 @@ export interface PlantedBug {
   readonly wrong: string;
   /** The name of a fault. */
   readonly foundBy: string;
-  /** How large that is then; by default, as in the suite. */
+  /** How large that is then; by default, its small size. */
   readonly count?: number;
 }
 
