@@ -3,12 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { askBerth, runBerth } from '../support/berth-command.ts';
 import { findForms, type Secret } from '../support/secret-search.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { temporaryFolder } from '../support/server-process.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 
 const PASSWORD = 'Quiet harbour at 4 in the morning';
 const WEBHOOK_SECRET = 'w'.repeat(10) + '0123456789'.repeat(3);
@@ -108,7 +109,7 @@ const ALL = [
   'audit.jsonl',
 ];
 
-describe('a support bundle', () => {
+describeStores('a support bundle', () => {
   test('has everything that helps, no secret, and names only if they are wanted', async (t) => {
     const { secrets, bundle } = await openServer(t);
     const hidden = await bundle();

@@ -12,7 +12,7 @@ import { findForms } from '../support/secret-search.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
 import { findPostgres, hasPostgres } from '../support/stores/postgres.ts';
-import { dumpDatabase } from '../support/stores/test-stores.ts';
+import { describeStores, dumpDatabase } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
 import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 
@@ -158,7 +158,7 @@ describe('messages of a real server', () => {
   });
 });
 
-describe('secrets of channels', () => {
+describeStores('secrets of channels', () => {
   test('are shown to no one, and sealed anew with the master key', async (t) => {
     const { folder, data, mail, users, run, start, addMail } = await openSite(t);
     const server = await start();

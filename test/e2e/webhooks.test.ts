@@ -9,6 +9,7 @@ import { pollUntil } from '../support/poll.ts';
 import { findForms } from '../support/secret-search.ts';
 import { startServerHere } from '../support/server-here.ts';
 import { seedLicenses, startServerProcess, temporaryFolder } from '../support/server-process.ts';
+import { describeStores } from '../support/stores/test-stores.ts';
 import { testLicense } from '../support/test-license.ts';
 import { openWebhookReceiver } from '../support/webhook-receiver.ts';
 
@@ -44,7 +45,7 @@ interface Status {
   readonly webhooks: { readonly state: string; readonly waiting: number; readonly delivered: number };
 }
 
-describe('webhooks of a server', () => {
+describeStores('webhooks of a server', () => {
   test('come at least once and in order, even if the server is killed while it sends', async (t) => {
     const { receiver, start, startHere } = await openSite(t);
     const first = await start();
