@@ -1,4 +1,5 @@
 import { testFault } from '../door/test-fault.ts';
-import { backup } from './backup-faults.ts';
+import { backup, backupPostgres } from './backup-faults.ts';
 
 testFault(backup);
+testFault(backupPostgres);
