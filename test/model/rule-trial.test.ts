@@ -36,7 +36,7 @@ test('a trial answers as the server does, event by event', async (t) => {
   await expectSameAnswers(t, 2, startEmptySqlite);
 });
 
-/** Takes much longer, and the exam compares the stores: `npm run faults -- rule-trial` includes it. */
+/** Left to `npm run faults -- rule-trial`: it takes much longer, and the store exam compares the stores. */
 if (DAYS > 1) {
   test('a trial of the past on PostgreSQL answers as the server does, event by event', async (t) => {
     if (!hasPostgres) return t.skip('optional: needs PostgreSQL for this platform');

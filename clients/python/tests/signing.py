@@ -66,7 +66,7 @@ class RsaKey:
         return pow(int.from_bytes(block, "big"), self._private, self.modulus).to_bytes(128, "big")
 
 
-# Rules out most numbers before the test that takes long.
+# Rules out most candidates before the slow test.
 _SMALL_ODD_NUMBERS = prod(range(3, 1000, 2))
 
 
