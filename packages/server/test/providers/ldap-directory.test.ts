@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
-import { describe, type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { pollUntil } from '../../../../test/support/poll.ts';
 import { READER, startSlapd } from '../../../../test/support/slapd.ts';
 import { FOREIGN, openTestApp, readEvents } from '../../../../test/support/test-app.ts';
@@ -40,10 +40,20 @@ async function openSite(t: TestContext, { plain, certFile }: Slapd, settings: Se
   return { app, signIn, auth };
 }
 
+/** One for all tests: nobody changes it. */
+let slapd: Slapd | null = null;
+const ends: (() => unknown)[] = [];
+
+before(async () => {
+  slapd = await startSlapd({ after: (end) => void ends.unshift(end) });
+});
+after(async () => {
+  for (const end of ends) await end();
+});
+
 /** A test with the directory; skipped where there is none. */
-function testWith(title: string, work: (t: TestContext, slapd: Slapd) => Promise<void>, elsewhere?: string) {
+function testWith(title: string, work: (t: TestContext, slapd: Slapd) => Promise<void>) {
   test(title, async (t) => {
-    const slapd = await startSlapd(t, elsewhere);
     if (slapd === null) return t.skip('optional: needs slapd');
     await work(t, slapd);
   });
