@@ -71,7 +71,7 @@ function writeMissing(runs: readonly Run[]): readonly string[] {
   if (missing.length === 0) return [`All ${FAULTS.length} are recorded.`];
   const names = missing.map(({ name }) => `\`${name}\``).join(', ');
   return [
-    `Not recorded yet are ${missing.length} of ${FAULTS.length} (\`--list\` says what they show): ${names}.`,
+    `Not recorded yet: ${names} (${missing.length} of ${FAULTS.length}; \`--list\` says what they show).`,
   ];
 }
 
