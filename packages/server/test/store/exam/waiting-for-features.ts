@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { plus } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
-import { exampleFeature, registerFeature } from '../../core/examples.ts';
+import { exampleFeature, register, registerFeature } from '../../core/examples.ts';
 import { codeOf, type ExamStore } from './exam-store.ts';
 import { installPool } from './pools.ts';
 import { cadRules, reserve, setRules, slotRules } from './rule-sets.ts';
@@ -22,6 +22,28 @@ export const WAITING_FOR_FEATURES = {
     assert.equal(codeOf(await take('cem')), 'waiting');
     await exam.unregister('bob');
     assert.equal(codeOf(await take('cem')), 'measured');
+  },
+
+  'a slot that is returned is handed on before its feature, whoever came first': async (exam: ExamStore) => {
+    const floating = { slots: 1, timeoutMinutes: 10, canBorrow: false, maxBorrowHours: 0 };
+    const features = [{ ...exampleFeature('render'), floating }];
+    const license = await exam.install({ slots: 3, features });
+    for (const user of ['holder', 'ada', 'bob']) await exam.register(user);
+    await exam.registerFeature('holder');
+    for (const user of ['ada', 'bob']) {
+      assert.equal(codeOf(await exam.execute({ ...registerFeature(user), wait: STAY })), 'waiting');
+    }
+    await exam.unregister('ada');
+    await exam.register('cem');
+    assert.equal(codeOf(await exam.execute(register('ada', { wait: STAY }))), 'waiting');
+    await exam.unregister('holder');
+    assert.deepEqual((await exam.listEventsOf('slot_lent', license.id)).at(-1)?.user, 'ada');
+    const lent = await exam.listEventsOf('feature_lent', license.id);
+    assert.deepEqual(
+      lent.map(({ user }) => user),
+      ['holder', 'ada'],
+      'who came first has the slot that it needs',
+    );
   },
 
   'a feature whose answer reached nobody is returned, and nothing else': async (exam: ExamStore) => {

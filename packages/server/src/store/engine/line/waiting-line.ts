@@ -87,7 +87,7 @@ export class WaitingLine {
     if (this.hasNews) this.takeTurns();
   }
 
-  /** Those for one product, or all. */
+  /** Those for one product, or all, in the order in which they are served. */
   listRows(product: string | null = null): readonly Row[] {
     return product === null ? this.#rows : (this.#rowsByProduct.get(product) ?? NO_ROWS);
   }
@@ -103,8 +103,8 @@ export class WaitingLine {
 
   #addRow(key: PlaceKey): Row {
     const row = new Row(key);
-    this.#rows = [...this.#rows, row];
-    this.#rowsByProduct.set(key.product, [...this.listRows(key.product), row]);
+    this.#rows = [...this.#rows, row].sort(compareRows);
+    this.#rowsByProduct.set(key.product, [...this.listRows(key.product), row].sort(compareRows));
     return row;
   }
 
@@ -216,6 +216,12 @@ export class WaitingLine {
 }
 
 const NO_ROWS: readonly Row[] = [];
+
+/** The license comes before its features, which need a slot of it, whoever came first. */
+function compareRows(a: Row, b: Row): number {
+  if (a.product !== b.product) return a.product < b.product ? -1 : 1;
+  return a.feature < b.feature ? -1 : 1;
+}
 
 function repeats(place: Place | undefined): boolean {
   return place?.presence[REPEATS] !== undefined;
