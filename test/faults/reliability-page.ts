@@ -179,10 +179,10 @@ function judgeSurvivor(reason: string): string {
   return SURVIVORS.find(([, pattern]) => pattern.test(reason))?.[0] ?? 'without a reason yet';
 }
 
-function writeFound(runs: readonly Run[]): readonly string[] {
+function writeFound(): readonly string[] {
   const earlier = Object.entries(FOUND_EARLIER).map(([commit, text]) => `- ${text} (\`${commit}\`)`);
   return [
-    ...runs.flatMap(({ fault }) => (fault.hasFound ?? []).map((text) => `- \`${fault.name}\`: ${text}`)),
+    ...FAULTS.flatMap(({ name, hasFound = [] }) => hasFound.map((text) => `- \`${name}\`: ${text}`)),
     ...['', 'And before this page existed or without these faults, each with the commit that fixed it:', ''],
     ...earlier,
   ];
