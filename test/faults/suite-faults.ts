@@ -63,7 +63,7 @@ export const SUITE_FAULTS: readonly Fault[] = [
     pattern: 'PostgreSQL',
     env: (count, seed) => ({ BERTH_MODEL_RUNS: String(count), BERTH_MODEL_SEED: String(seed) }),
     hasFound: [
-      'When a slot and its feature became free at once, a later user could get the feature before the first.',
+      'When a slot and a feature became free together, the feature could go past whoever was first in line.',
     ],
   }),
   fromSuite({

@@ -42,6 +42,7 @@ async function openSite(t: TestContext, { plain, certFile }: Slapd, settings: Se
 
 /** One for all tests: nobody changes it. */
 let slapd: Slapd | null = null;
+/** What `before` registers with `after` may end with `before`. */
 const ends: (() => unknown)[] = [];
 
 before(async () => {

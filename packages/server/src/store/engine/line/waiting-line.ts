@@ -217,7 +217,7 @@ export class WaitingLine {
 
 const NO_ROWS: readonly Row[] = [];
 
-/** The license comes before its features, which need a slot of it, whoever came first. */
+/** A license, named '', comes before its features: only those who hold a slot of it can have them. */
 function compareRows(a: Row, b: Row): number {
   if (a.product !== b.product) return a.product < b.product ? -1 : 1;
   return a.feature < b.feature ? -1 : 1;
