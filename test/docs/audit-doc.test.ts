@@ -68,7 +68,7 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
   account_created: { account: true, role: true, products: true },
   account_removed: { account: true },
   role_changed: { account: true, before: true, role: true, products: true },
-  password_changed: { account: true, oneTime: true },
+  password_changed: { account: true, oneTime: true, recoveryCodesLeft: true },
   second_factor_set: { account: true },
   second_factor_removed: { account: true },
   second_factor_asked: { account: true },

@@ -98,8 +98,9 @@ export async function signOut(): Promise<void> {
 }
 
 /** The session stays; all others of the account end. */
-export async function changePassword(passwordOld: string, passwordNew: string): Promise<void> {
-  await post('/api/v4/setPassword', { password_old: passwordOld, password_new: passwordNew });
+export async function changePassword(old: string, fresh: string, code?: string): Promise<void> {
+  const second = code === undefined ? {} : { code };
+  await post('/api/v4/setPassword', { password_old: old, password_new: fresh, ...second });
 }
 
 /** What the server says of itself to everybody; `null` until it has. */

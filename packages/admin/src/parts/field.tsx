@@ -47,6 +47,12 @@ export function Field(props: FieldProps) {
   );
 }
 
+/** Of a second factor. */
+export function CodeField(props: Pick<FieldProps, 'value' | 'onInput' | 'fault' | 'isFirst'>) {
+  const hint = 'From your authenticator app; or one of your recovery codes.';
+  return <Field label="Code" autoComplete="one-time-code" hint={hint} isMono {...props} />;
+}
+
 function Input({ id, ...props }: FieldProps & { readonly id: string }) {
   const [isShown, setShown] = useState(false);
   const { value, onInput, type = 'text', fault = null, isMono = false, lines, placeholder } = props;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { secondFactorCode } from '../api/passwords.ts';
 import { described, name, secret } from '../fields.ts';
 import { ROLES } from './choices.ts';
 import type { Operations } from './operation.ts';
-import { productList, secondFactorCode } from './users.ts';
+import { productList } from './users.ts';
 
 const sessionObject = z.object({
   name: described(z.string(), 'The caller.'),

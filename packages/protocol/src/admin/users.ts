@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NEW_PASSWORD } from '../api/passwords.ts';
+import { NEW_PASSWORD, secondFactorCode } from '../api/passwords.ts';
 import { described, name, secret } from '../fields.ts';
 import { ROLES } from './choices.ts';
 import type { Operations } from './operation.ts';
@@ -21,11 +21,6 @@ export const productsField = described(
 );
 
 const account = described(name, 'The name of the account.');
-
-export const secondFactorCode = described(
-  secret,
-  'The code of the authenticator app, or a recovery code; only if the account has a second factor.',
-);
 
 const userObject = z
   .object({

@@ -22,6 +22,8 @@ export interface SetPassword {
   readonly oneTime: boolean;
   /** The hash that the old password was checked against, if it was asked for. */
   readonly checkedHash?: string | null;
+  /** The second step, if the old password was asked for and somebody has sent a code. */
+  readonly code?: SentCode | null;
   /** The hash of the token that stays valid; `null`: none does. */
   readonly keptToken: string | null;
   readonly by: Actor;

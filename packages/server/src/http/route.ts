@@ -11,6 +11,8 @@ import type { Caller } from './access/caller.ts';
  * Who may call a route: its class, and the lowest role if it requires one. Every route declares one.
  * `public`: anyone. `client`: anyone who reaches the port, or users if clients must authenticate. `account`:
  * class admin, for every account. `own`: the same, but only for people who have signed in to an account.
+ * `password`: the same, but only for whoever has a password here to show: no API tokens, and nobody of a
+ * provider or a directory.
  * `viewer`, `operator` and `admin`: class admin, for callers whose role includes that one, and for local
  * callers during setup. `monitor`: class admin, for every token; also for local callers or for anyone, as
  * `metrics.access` says.
@@ -20,6 +22,7 @@ export const ACCESS = {
   client: { class: 'client', role: 'user' },
   account: { class: 'admin', role: null },
   own: { class: 'admin', role: null },
+  password: { class: 'admin', role: null },
   viewer: { class: 'admin', role: 'viewer' },
   operator: { class: 'admin', role: 'operator' },
   admin: { class: 'admin', role: 'admin' },

@@ -5,8 +5,8 @@ import { SecondFactorSettings } from './second-factor-settings.tsx';
 
 /** How one signs in. Changing one's own password needs the old one. */
 export function PasswordSettings() {
-  const send = async (old: string, fresh: string) => {
-    await changePassword(old, fresh);
+  const send = async (...sent: Parameters<typeof changePassword>) => {
+    await changePassword(...sent);
     showToast('Your password was changed. Your other sessions have ended.');
   };
   if (!may('POST /api/v4/setPassword')) {

@@ -4,7 +4,7 @@ import { loadSession, may, session } from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/field.tsx';
+import { CodeField, Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { SecondFactorSetup } from '../welcome/second-factor-setup.tsx';
@@ -54,7 +54,6 @@ function TurnOff({ onClose }: { readonly onClose: () => void }) {
     showToast('Your second factor is off.');
     onClose();
   };
-  const hint = 'From your authenticator app; or one of your recovery codes.';
   return (
     <Form verb="Turn off" failure="It was not turned off." onSend={send} onCancel={onClose}>
       <Field
@@ -65,7 +64,7 @@ function TurnOff({ onClose }: { readonly onClose: () => void }) {
         autoComplete="current-password"
         isFirst
       />
-      <Field label="Code" value={code} onInput={setCode} autoComplete="one-time-code" hint={hint} isMono />
+      <CodeField value={code} onInput={setCode} />
     </Form>
   );
 }

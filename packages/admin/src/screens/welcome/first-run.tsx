@@ -107,12 +107,12 @@ function OtherSession() {
 }
 
 function PasswordStep({ welcome, onPassword }: FirstRunProps) {
-  const send = async (old: string, fresh: string) => {
+  const send = async (old: string, fresh: string, code?: string) => {
     // From here on, the steps stay where they are, whatever is known of the session.
     goTo(linkTo('welcome'));
     // The first of the two uses that a one-time password has; a second try finds the session there.
     if (session.get()?.name !== ADMINISTRATOR) await signIn(ADMINISTRATOR, old.trim()).catch(nameOneTime);
-    await changePassword(old.trim(), fresh);
+    await changePassword(old.trim(), fresh, code);
     await signIn(ADMINISTRATOR, fresh);
     onPassword();
   };

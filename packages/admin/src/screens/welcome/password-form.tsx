@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { toApiError } from '../../data/api.ts';
+import { session } from '../../data/session.ts';
+import { useValue } from '../../data/value.ts';
 import { Button } from '../../parts/button.tsx';
-import { Field } from '../../parts/field.tsx';
+import { CodeField, Field } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { ErrorBox } from '../../parts/states.tsx';
 
@@ -16,7 +18,8 @@ interface PasswordFormProps {
   /** What to say if that field is empty. */
   readonly missing: string;
   readonly verb: string;
-  readonly onSend: (old: string, fresh: string) => Promise<void>;
+  /** `code`: of those who have a second factor. */
+  readonly onSend: (old: string, fresh: string, code?: string) => Promise<void>;
   readonly children?: ComponentChildren;
 }
 
@@ -24,28 +27,32 @@ interface PasswordFormProps {
 export function PasswordForm({ className, old, missing, verb, onSend, children }: PasswordFormProps) {
   const [before, setBefore] = useState('');
   const [fresh, setFresh] = useState('');
-  const [fault, setFault] = useState<{ readonly isOld: boolean; readonly text: string } | null>(null);
+  const [code, setCode] = useState('');
+  const hasFactor = useValue(session)?.recovery_codes_left != null;
+  const [fault, setFault] = useState<{ readonly at: Place; readonly text: string } | null>(null);
+  const faultAt = (place: Place) => (fault?.at === place ? fault.text : null);
   const { error, isBusy, submit } = useSend(async () => {
     setFault(null);
-    if (before === '') return setFault({ isOld: true, text: missing });
+    if (before === '') return setFault({ at: 'old', text: missing });
     const gap = fresh === '' ? 'The new password is missing.' : judgeLength(fresh);
-    if (gap !== null) return setFault({ isOld: false, text: gap });
+    if (gap !== null) return setFault({ at: 'new', text: gap });
+    if (hasFactor && code === '') return setFault({ at: 'code', text: 'The code is missing.' });
     try {
-      await onSend(before, fresh);
-      setBefore('');
-      setFresh('');
+      await onSend(before, fresh, hasFactor ? code : undefined);
+      for (const clear of [setBefore, setFresh, setCode]) clear('');
     } catch (failure) {
-      const { code, message } = toApiError(failure);
-      const isOld = code === 'invalid_credentials' || code === 'unauthorized';
-      if (!isOld && code !== 'validation_error') throw failure;
-      setFault({ isOld, text: message });
+      const { code: why, message: text } = toApiError(failure);
+      const at = PLACES[why];
+      if (at === undefined) throw failure;
+      setFault({ at, text });
     }
   });
   return (
     <form class={className} onSubmit={submit} noValidate>
       {children}
-      <Field {...old} value={before} onInput={setBefore} fault={fault?.isOld === true ? fault.text : null} />
-      <NewPassword value={fresh} onInput={setFresh} fault={fault?.isOld === false ? fault.text : null} />
+      <Field {...old} value={before} onInput={setBefore} fault={faultAt('old')} />
+      <NewPassword value={fresh} onInput={setFresh} fault={faultAt('new')} />
+      {hasFactor && <CodeField value={code} onInput={setCode} fault={faultAt('code')} />}
       {error !== null && <ErrorBox title="The password was not set." error={error} />}
       <p class="gap">
         <Button as="primary" isSubmit isBusy={isBusy}>
@@ -55,6 +62,16 @@ export function PasswordForm({ className, old, missing, verb, onSend, children }
     </form>
   );
 }
+
+type Place = 'old' | 'new' | 'code';
+
+/** Which field a refusal is about. */
+const PLACES: Readonly<Record<string, Place>> = {
+  invalid_credentials: 'old',
+  unauthorized: 'old',
+  validation_error: 'new',
+  second_factor_required: 'code',
+};
 
 const MIN_LENGTH = 12;
 

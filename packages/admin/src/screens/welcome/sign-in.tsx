@@ -13,7 +13,7 @@ import {
 import { useValue } from '../../data/value.ts';
 import { Brand } from '../../parts/brand.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Field } from '../../parts/field.tsx';
+import { CodeField, Field } from '../../parts/field.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { leave } from '../../parts/frame.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -111,7 +111,7 @@ export function SignIn({ welcome, screen }: SignInProps) {
             />
           </>
         ) : (
-          <CodeField value={code} onInput={setCode} fault={faultAt('code', fault)} />
+          <CodeField value={code} onInput={setCode} fault={faultAt('code', fault)} isFirst />
         )}
         <Button
           {...(welcome.provider === null || code !== null ? { as: 'primary' } : {})}
@@ -140,13 +140,6 @@ function findGap(name: string, password: string, code: string | null): Fault['at
   if (name.trim() === '') return 'name';
   if (password === '') return 'password';
   return code?.trim() === '' ? 'code' : null;
-}
-
-type CodeFieldProps = Pick<Parameters<typeof Field>[0], 'value' | 'onInput' | 'fault'>;
-
-function CodeField(props: CodeFieldProps) {
-  const hint = 'From your authenticator app; or one of your recovery codes.';
-  return <Field label="Code" autoComplete="one-time-code" hint={hint} isMono isFirst {...props} />;
 }
 
 function NotFromHere() {
@@ -230,8 +223,8 @@ export function PlainNote({ isSecure }: { readonly isSecure: boolean }) {
 
 /** After the one-time password was used twice, an account can do nothing else. */
 export function MustSetPassword({ welcome }: { readonly welcome: Welcome }) {
-  const send = async (old: string, fresh: string) => {
-    await changePassword(old, fresh);
+  const send = async (...sent: Parameters<typeof changePassword>) => {
+    await changePassword(...sent);
     await loadSession();
   };
   const old = { label: 'One-time password', type: 'password', isFirst: true } as const;

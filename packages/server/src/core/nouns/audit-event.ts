@@ -113,8 +113,8 @@ export type SystemEvent = Readonly<
       products?: readonly string[];
       by: Actor;
     }
-  /** `oneTime`: the server made it up, and it must be replaced. */
-  | { kind: 'password_changed'; account: string; oneTime: boolean; by: Actor }
+  /** `oneTime`: the server made it up, and it must be replaced. `recoveryCodesLeft`: if one was used. */
+  | { kind: 'password_changed'; account: string; oneTime: boolean; recoveryCodesLeft?: number; by: Actor }
   | {
       kind: 'token_created';
       tokenId: string;

@@ -4,6 +4,7 @@ import type { CreateAccount, RemoveAccount, SetPassword, SetRole } from '../acce
 import { type SystemChange, unchanged } from '../decision.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
+import { takeSecondStep } from './second-step.ts';
 
 type AccountFacts = Pick<SystemFacts, 'account' | 'administrators' | 'isSetUp'>;
 
@@ -31,7 +32,8 @@ export const setPassword = {
   ...ON_SERVER,
   needs: ({ account }) => ({ account }),
 
-  decide({ account: name, passwordHash, oneTime, checkedHash, keptToken, by }, facts: AccountFacts, now) {
+  decide(command, facts: AccountFacts, now) {
+    const { account: name, passwordHash, oneTime, checkedHash, code = null, keptToken, by } = command;
     const { account } = facts;
     if (account === null) return unchanged(refuseUnknown(name));
     if (checkedHash != null && checkedHash !== account.passwordHash) {
@@ -41,15 +43,21 @@ export const setPassword = {
     }
     const over = checkedHash == null ? null : refuseIfOver('invalid_credentials', name, account.oneTime, now);
     if (over !== null) return unchanged(over);
+    // An administrator who sets it has no code of the owner.
+    const factor = checkedHash == null ? null : account.secondFactor;
+    const { refused, codesLeft, ...second } = takeSecondStep(name, factor, code, by);
+    if (refused !== null) return { ...unchanged(refused), events: second.events };
+    const recovery = codesLeft === undefined ? {} : { recoveryCodesLeft: codesLeft };
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
+        ...second.changes,
         { kind: 'put_password', name, passwordHash, oneTime },
         { kind: 'remove_tokens_of', account: name, except: keptToken },
         ...(keptToken === null ? [] : [{ kind: 'free_token', tokenHash: keptToken } as const]),
         ...endSetup(facts, account.role, oneTime, keptToken),
       ],
-      events: [{ kind: 'password_changed', account: name, oneTime, by }],
+      events: [{ kind: 'password_changed', account: name, oneTime, ...recovery, by }],
     };
   },
 } satisfies SystemModule<SetPassword>;

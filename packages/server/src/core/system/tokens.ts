@@ -7,7 +7,7 @@ import { DAY_MS, type Instant, plus } from '../nouns/instant.ts';
 import { tokenNoticeKey } from '../nouns/notice-key.ts';
 import { refuse } from '../outcome.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
-import { takeSecondStep } from './second-factor.ts';
+import { takeSecondStep } from './second-step.ts';
 
 /** The password was right when it was checked; since then it may have changed, or the account be gone. */
 export const signIn = {

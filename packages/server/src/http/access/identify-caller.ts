@@ -1,5 +1,6 @@
 import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
+import { isPerson } from '../../core/access/person.ts';
 import { includesRole } from '../../core/access/role.ts';
 import { isOfAccountForPeople } from '../../core/access/second-factor.ts';
 import type { Accounts } from '../../services/access/accounts.ts';
@@ -46,7 +47,7 @@ function isOpen({ access }: Route, auth: AuthSettings): boolean {
 export function mayUse({ role, products, holder }: Caller, route: Route, auth: AuthSettings): boolean {
   if (isOpen(route, auth)) return true;
   if (products !== null && route.isForProducts !== true) return false;
-  if (route.access === 'own' && !isForPeople(holder)) return false;
+  if (whyNotOwn(route, holder) !== null) return false;
   if (comesLater(route, findFirstStep(holder, auth))) return false;
   return role !== null && includesRole(role, ACCESS[route.access].role);
 }
@@ -147,19 +148,30 @@ function isForPeople(holder: Holder | null): boolean {
   return holder !== null && isOfAccountForPeople(holder);
 }
 
+function requireOwnAccount(route: Route, caller: Caller): Caller {
+  const why = whyNotOwn(route, caller.holder);
+  if (why === null) return caller;
+  throw new RequestError('forbidden', why);
+}
+
+const FOR_PEOPLE =
+  'This is for people who have signed in to an account of this server with the role viewer, operator or ' +
+  'admin.';
+
 /** The command line and local callers have no account, and programs and applications none of a person. */
-function requireOwnAccount({ access }: Route, caller: Caller): Caller {
-  if (access !== 'own' || isForPeople(caller.holder)) return caller;
-  throw new RequestError(
-    'forbidden',
-    'This is for people who have signed in to an account of this server with the role viewer, operator or ' +
-      'admin.',
-  );
+function whyNotOwn({ access }: Route, holder: Holder | null): string | null {
+  if (access === 'own' && !isForPeople(holder)) return FOR_PEOPLE;
+  if (access !== 'password' || holder === null || hasPassword(holder)) return null;
+  return 'You have no account on this server, and so no password to change.';
+}
+
+function hasPassword({ account }: Holder): boolean {
+  return account !== null && !isPerson(account);
 }
 
 /** Whether a route has to wait until something else is done. */
 function comesLater({ access }: Route, first: keyof typeof FIRST_STEPS | null): boolean {
-  if (access === 'account') return false;
+  if (access === 'account' || access === 'password') return false;
   return first === 'set_password' || (first === 'set_second_factor' && access !== 'own');
 }
 

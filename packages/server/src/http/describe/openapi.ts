@@ -54,6 +54,7 @@ const WHO: Readonly<Record<Access, string>> = {
   client: 'For applications.',
   account: 'For every account.',
   own: 'For people who have signed in to an account.',
+  password: 'For every account; not for API tokens.',
   viewer: 'For viewers and higher roles.',
   operator: 'For operators and administrators.',
   admin: 'For administrators.',

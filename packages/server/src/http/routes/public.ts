@@ -1,5 +1,6 @@
 import { described } from '@berth/protocol/fields';
 import { RequestError } from '@berth/protocol/request-error';
+import type { RequestHead } from '@berth/web/http-request';
 import { json } from '@berth/web/reply';
 import { z } from 'zod';
 import type { Accounts } from '../../services/access/accounts.ts';
@@ -82,9 +83,8 @@ function authRoute(accounts: Accounts): Route {
     errors: [...SIGN_IN_ERRORS, 'store_unavailable'],
     handle: async ({ request, peer }) => {
       const credentials = readBasic(request.headers.get('authorization'));
-      const code = request.headers.get('x-berth-code')?.slice(0, MAX_CREDENTIAL_LENGTH) ?? null;
       const from = { address: peer.address, isHere: isOnMachine(request, peer), signal: request.signal };
-      const token = await accounts.signIn({ ...credentials, code, ...from });
+      const token = await accounts.signIn({ ...credentials, code: readCode(request), ...from });
       if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
       return json({ message: 'Login successful', token });
     },
@@ -142,6 +142,11 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /** Names appear in the audit log, so they must not hide or reorder the text around them. */
 const INVISIBLE_CHARACTER = /[\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** Of the second factor; `null`: none was sent. */
+export function readCode({ headers }: RequestHead): string | null {
+  return headers.get('x-berth-code')?.slice(0, MAX_CREDENTIAL_LENGTH) ?? null;
+}
 
 function readBasic(authorization: string | null): { name: string; password: string } {
   const encoded = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '')?.[1];

@@ -43,6 +43,8 @@ interface PasswordChange {
   readonly account: string;
   readonly oldPassword: string;
   readonly newPassword: string;
+  /** Of the second factor, or a recovery code; `null`: none was sent. */
+  readonly code?: string | null;
   readonly address: string;
   /** The caller's token, which stays valid. */
   readonly keptToken: string | null;
@@ -77,7 +79,7 @@ export interface Accounts {
   /** Generates a password if none is given. */
   add(account: NewAccount, by: Actor): Promise<PasswordSet | Refused>;
   setPassword(account: string, password: string | null, by: Actor): Promise<PasswordSet | Refused>;
-  /** Requires the old password. */
+  /** Requires the old password, and a code if the account has a second factor. */
   changePassword(change: PasswordChange, by: Actor): Promise<Executed>;
   /** Without products, an operator is not limited any more. */
   setRole(account: string, wish: Pick<NewAccount, 'role' | 'products'>, by: Actor): Promise<Executed>;
@@ -98,18 +100,8 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
   const throttle = createSignInThrottle(options.readMonotonicMs);
   const { readWall, readMonotonicMs, people = null, elsewhere = null } = options;
   const judging = { store, throttle, cost: options.passwordCost, isOnlyHere: elsewhere !== null };
-  const check = async (request: SignInRequest) =>
-    (await judge({ ...request, isHere: true }, judging, null)).checkedHash;
   const hash = (password: string) => hashPassword(password, options.passwordCost);
-
-  /** A wrong password is recorded. */
-  async function requirePassword({ account, ...owner }: Owner, wrong = WRONG_PASSWORD): Promise<string> {
-    const checkedHash = await check({ name: account, ...owner });
-    if (checkedHash !== null) return checkedHash;
-    const { address } = owner;
-    await store.execute({ kind: 'sign_in', account, address, tokenHash: null, checkedHash });
-    throw new RequestError('invalid_credentials', wrong);
-  }
+  const requirePassword = passwordCheck(judging);
   const secondFactors = createSecondFactors(store, { readWall, readMonotonicMs, execute, requirePassword });
 
   return {
@@ -146,7 +138,7 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
       const wish = { kind: 'set_password', account, passwordHash, oneTime, keptToken: null, by } as const;
       return passwordSet(await execute(wish), oneTimePassword);
     },
-    async changePassword({ account, oldPassword, newPassword, keptToken, ...from }, by) {
+    async changePassword({ account, oldPassword, newPassword, code = null, keptToken, ...from }, by) {
       await requireGoodPassword(newPassword, account);
       const wrong = 'The old password is wrong. Nothing was changed.';
       const checkedHash = await requirePassword({ account, password: oldPassword, ...from }, wrong);
@@ -154,12 +146,25 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
         throw new RequestError('validation_error', 'The new password must differ from the old one.');
       }
       const passwordHash = await hash(newPassword);
-      const wish = { kind: 'set_password', account, passwordHash, oneTime: false } as const;
-      return execute({ ...wish, checkedHash, keptToken, by });
+      const own = { account, passwordHash, oneTime: false, checkedHash, keptToken, by };
+      return secondFactors.useCode(account, code, (sent) =>
+        execute({ kind: 'set_password', ...own, code: sent }),
+      );
     },
     setRole: async (account, { role, products }, by) =>
       execute({ kind: 'set_role', account, role, products: requireLimit(role, products), by }),
     remove: (account, by) => execute({ kind: 'remove_account', account, by }),
+  };
+}
+
+/** Of somebody who has signed in. Returns the hash that the password matches; a wrong one is recorded. */
+function passwordCheck(judging: Judging) {
+  return async ({ account, ...owner }: Owner, wrong = WRONG_PASSWORD): Promise<string> => {
+    const { checkedHash } = await judge({ name: account, ...owner, isHere: true }, judging, null);
+    if (checkedHash !== null) return checkedHash;
+    const failed = { account, address: owner.address, tokenHash: null, checkedHash } as const;
+    await judging.store.execute({ kind: 'sign_in', ...failed });
+    throw new RequestError('invalid_credentials', wrong);
   };
 }
 
@@ -177,10 +182,10 @@ async function signIn(
   const why = reason === null ? {} : { reason };
   const wish = { kind: 'sign_in', account, address, tokenHash, checkedHash, isBrowser, ...why } as const;
   // With a wrong password, a code must neither count nor tell whether there is a second factor.
-  const outcome =
-    code === null || checkedHash === null
-      ? await store.execute(wish)
-      : await secondFactors.useCode(account, code, (sent) => store.execute({ ...wish, code: sent }));
+  const counted = checkedHash === null ? null : code;
+  const outcome = await secondFactors.useCode(account, counted, (sent) =>
+    store.execute({ ...wish, code: sent }),
+  );
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
   return outcome.kind === 'done' && outcome.count === 1 ? token : null;
 }

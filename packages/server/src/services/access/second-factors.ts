@@ -48,8 +48,12 @@ export interface SecondFactors {
   remove(owner: Owner & { readonly code: string }, by: Actor): Promise<Executed>;
   /** For somebody who has lost the device. */
   reset(account: string, by: Actor): Promise<Executed>;
-  /** Throws if too many codes of the account were wrong. */
-  useCode(account: string, code: string, use: (sent: SentCode) => Promise<Executed>): Promise<Executed>;
+  /** Throws if too many codes of the account were wrong. `null`: none was sent. */
+  useCode(
+    account: string,
+    code: string | null,
+    use: (sent: SentCode | null) => Promise<Executed>,
+  ): Promise<Executed>;
 }
 
 export function createSecondFactors(store: Store, options: SecondFactorsOptions): SecondFactors {
@@ -66,7 +70,7 @@ export function createSecondFactors(store: Store, options: SecondFactorsOptions)
     return step === null ? { kind: 'wrong' } : { kind: 'step', step };
   };
 
-  async function useCode(account: string, code: string, use: (sent: SentCode) => Promise<Executed>) {
+  async function spend(account: string, code: string, use: (sent: SentCode) => Promise<Executed>) {
     const attempt = throttle.begin(account, account);
     let isRight: boolean | 'unknown' = 'unknown';
     try {
@@ -99,12 +103,12 @@ export function createSecondFactors(store: Store, options: SecondFactorsOptions)
     async remove({ code, ...owner }, by) {
       const { account } = owner;
       const checkedHash = await requirePassword(owner);
-      return useCode(account, code, (sent) =>
+      return spend(account, code, (sent) =>
         execute({ kind: 'remove_second_factor', account, proof: { checkedHash, code: sent }, by }),
       );
     },
     reset: (account, by) => execute({ kind: 'remove_second_factor', account, proof: null, by }),
-    useCode,
+    useCode: (account, code, use) => (code === null ? use(null) : spend(account, code, use)),
   };
 }
 

@@ -41,6 +41,8 @@ interface Visit {
   readonly auth?: Partial<AuthSettings>;
   /** A program on the same machine, without credentials. */
   readonly isLocal?: boolean;
+  /** An API token, without an account. */
+  readonly isToken?: true;
 }
 
 const plain = (standing: Standing, options: SendOptions): Visit => ({
@@ -170,7 +172,13 @@ const VISITS: Readonly<Record<string, Visit>> = {
   'in a browser, as an operator of a product': withBrowser('limited', true),
   'with a token of its own': {
     standing: 'user',
+    isToken: true,
     request: async (app) => bearer(await createToken(app, 'user', 30)),
+  },
+  'with a token of its own, as an administrator': {
+    standing: 'admin',
+    isToken: true,
+    request: async (app) => bearer(await createToken(app, 'admin', 30)),
   },
   'in a browser, by a page of ours': withBrowser('operator', true),
   'in a browser, by a page of ours with an Origin': withBrowser('admin', true, {
@@ -198,7 +206,9 @@ function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   // A local caller is an administrator, but not an authenticated client.
   if (kind === 'client' && visit.isLocal === true) return 'unauthorized';
   if (browser?.isOwnPage === false && isChanging(route)) return 'csrf_rejected';
-  if (route.access === 'own' && (visit.isSteady === true || standing === 'user')) return 'forbidden';
+  if (route.access === 'own' && (visit.isSteady === true || visit.isToken || standing === 'user'))
+    return 'forbidden';
+  if (route.access === 'password' && visit.isToken === true) return 'forbidden';
   if (standing !== 'limited') return includesRole(standing, role) ? 'through' : 'forbidden';
   return includesRole('operator', role) && route.isForProducts === true ? 'through' : 'forbidden';
 }
@@ -321,7 +331,7 @@ describe('the table of routes', () => {
     for (const path of ['airgap/generate', 'airgap/license', 'license/generate', 'license/upload']) {
       assert.ok(paths('admin').includes(`/api/v4/${path}`), path);
     }
-    assert.ok(paths('account').includes('/api/v4/setPassword'));
+    assert.deepEqual(paths('password'), ['/api/v4/setPassword']);
     const open = [...paths('public'), ...paths('client')].filter((path) => path.startsWith('/api/admin/'));
     assert.match(open.join(), /^\/api\/admin\/welcome(?:,\/api\/admin\/session\/(?:start|provider)){2}$/);
   });

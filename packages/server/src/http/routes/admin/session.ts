@@ -2,7 +2,7 @@ import { SESSION_API } from '@berth/protocol/admin/session';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
-import { isPerson, nameOfPerson } from '../../../core/access/person.ts';
+import { nameOfPerson } from '../../../core/access/person.ts';
 import type { Actor } from '../../../core/nouns/actor.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
 import type { SingleSignOn } from '../../../services/access/single-sign-on.ts';
@@ -121,9 +121,8 @@ function isOfProvider({ holder }: Caller): boolean {
 
 /** By method and path, as in the API document. */
 function listOperations(caller: Caller, { auth, listRoutes }: SessionServices): readonly string[] {
-  const hasNone = isPerson(caller.holder?.account ?? '');
   return listRoutes()
-    .filter((route) => mayUse(caller, route, auth) && !(route.name === 'set_password' && hasNone))
+    .filter((route) => mayUse(caller, route, auth))
     .flatMap(({ methods, paths }) => methods.map((method) => `${method} ${paths[0]}`));
 }
 

@@ -77,7 +77,6 @@ describe('a session', () => {
       app.routes.some(({ access, paths }) => access === 'public' && one.endsWith(` ${paths[0]}`));
     const posts = (body.operations as string[]).filter((one) => one.startsWith('POST') && !isPublic(one));
     assert.deepEqual(posts, [
-      'POST /api/v4/setPassword',
       'POST /api/admin/rules/check',
       'POST /api/admin/rules/import',
       'POST /api/admin/rules/try',
