@@ -81,8 +81,11 @@ const SYSTEM_EVENTS: Fields<SystemEvent> = {
     endsWithSetup: true,
   },
   token_revoked: { tokenId: true, name: true },
-  signed_in: { account: true, role: true, products: true, subject: true, recoveryCodesLeft: true },
-  sign_in_failed: { account: true, reason: true },
+  signed_in: {
+    ...{ account: true, confirms: true, role: true, products: true, subject: true },
+    recoveryCodesLeft: true,
+  },
+  sign_in_failed: { account: true, confirms: true, reason: true },
   cloud_keys_set: { changed: true, apiKeyFingerprint: true, sharedKeyFingerprint: true },
   master_key_rotated: { from: true, to: true },
   grant_key_rotated: { kid: true, replaced: true },

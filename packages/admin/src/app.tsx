@@ -24,6 +24,7 @@ import { Reports } from './screens/reports/reports.tsx';
 import { RULE_SECTIONS, Rules } from './screens/rules/rules.tsx';
 import { SETTING_SECTIONS, Settings } from './screens/settings/settings.tsx';
 import { Slots } from './screens/slots/slots.tsx';
+import { Confirming } from './screens/welcome/confirming.tsx';
 import { FirstRun } from './screens/welcome/first-run.tsx';
 import { MustSetPassword, MustSetSecondFactor, SignIn } from './screens/welcome/sign-in.tsx';
 
@@ -189,6 +190,7 @@ function Desk({ welcome }: { readonly welcome: Welcome }) {
         <CurrentScreen />
       </Frame>
       <Questions />
+      <Confirming provider={welcome.provider} />
       <Finder screens={screens} />
       {showsKeys && <KeyList onClose={() => setShowsKeys(false)} />}
     </>

@@ -33,6 +33,10 @@ const FACTS = {
     title: 'The code of the second factor is missing or wrong',
     status: 401,
   },
+  confirmation_required: {
+    title: 'Somebody has to confirm this with a password, or by signing in',
+    status: 403,
+  },
   csrf_rejected: { title: 'The CSRF token is missing or wrong', status: 403 },
   tls_required: { title: 'This server requires TLS to sign in', status: 403 },
   sign_in_refused: { title: 'The sign-in was refused by the provider, or gives no role', status: 403 },

@@ -9,6 +9,8 @@ export interface Setting {
   readonly about: string;
   /** Whether running servers apply a change at once, so that it can be kept in the store. */
   readonly isLive?: true;
+  /** Whether a change while the server runs has to be confirmed: it could hand out the master key. */
+  readonly isGuarded?: true;
   /** The allowed words; `from` and `to` are the range of a number. */
   readonly oneOf?: readonly string[];
   /** What the items of a list are. */

@@ -292,6 +292,7 @@ const TABLE = [
   {
     path: 'backup.folder',
     isLive: true,
+    isGuarded: true,
     default: '',
     isPath: always,
     about: 'Folder for scheduled backups; if empty, backups in the data folder.',
@@ -307,6 +308,7 @@ const TABLE = [
   {
     path: 'backup.passphraseFile',
     isLive: true,
+    isGuarded: true,
     default: '',
     isPath: always,
     about:

@@ -32,6 +32,11 @@ export function toApiError(failure: unknown): ApiError {
 let csrfToken: string | null = null;
 let onSessionEnd = () => {};
 let onUnreachable = () => {};
+let onUnconfirmed: AskToConfirm = (_, refusal) => Promise.reject(refusal);
+
+/** Sends a request again, with further fields. */
+export type SendConfirmed = (confirmation: Readonly<Record<string, string>>) => Promise<Response>;
+type AskToConfirm = (sendWith: SendConfirmed, refusal: ApiError) => Promise<Response>;
 
 export function setCsrfToken(token: string | null): void {
   csrfToken = token;
@@ -40,6 +45,11 @@ export function setCsrfToken(token: string | null): void {
 /** Called when the server no longer knows the session. */
 export function whenSessionEnds(callback: () => void): void {
   onSessionEnd = callback;
+}
+
+/** Called when a request has to be confirmed. */
+export function whenUnconfirmed(ask: AskToConfirm): void {
+  onUnconfirmed = ask;
 }
 
 /** Called when a request gets no answer. */
@@ -80,14 +90,23 @@ export async function post<P extends PostPath, B extends PostBody<P>>(
   return (await postFor(path, body)).json();
 }
 
-/** The whole response, for answers that are not JSON. */
-export function postFor<P extends PostPath>(
+/** The whole response, for answers that are not JSON. Asks for a confirmation where the server wants one. */
+export async function postFor<P extends PostPath>(
   path: P,
   body: PostBody<P> | undefined,
   signal?: AbortSignal,
 ): Promise<Response> {
-  const headers = { 'content-type': 'application/json', ...csrfHeader() };
-  return change(path.slice(1), { method: 'POST', headers, body: JSON.stringify(body ?? {}) }, signal);
+  const sendWith: SendConfirmed = (confirmation) => {
+    const headers = { 'content-type': 'application/json', ...csrfHeader() };
+    const text = JSON.stringify({ ...body, ...confirmation });
+    return change(path.slice(1), { method: 'POST', headers, body: text }, signal);
+  };
+  try {
+    return await sendWith({});
+  } catch (failure) {
+    if (toApiError(failure).code !== 'confirmation_required') throw failure;
+    return onUnconfirmed(sendWith, toApiError(failure));
+  }
 }
 
 /** Sends a file as it is. */
@@ -156,7 +175,8 @@ export async function send(address: string, init: RequestInit, signal?: AbortSig
   const error = await readProblem(response);
   // A late answer to the session before this one ends nothing.
   const isOfThisSession = ownSession === csrfToken && !/session\/start|setPassword/.test(address);
-  if (error.status === 401 && isOfThisSession) onSessionEnd();
+  const isEnd = error.status === 401 && error.code !== 'second_factor_required';
+  if (isEnd && isOfThisSession) onSessionEnd();
   throw error;
 }
 

@@ -63,9 +63,9 @@ function findOwnAddress(): string {
   return location.origin + location.pathname;
 }
 
-/** Leaves for the provider. `place`: where the page will be afterwards. */
-export async function beginSignIn(place: string): Promise<void> {
-  const { url } = await post('/api/admin/session/provider', { page: findOwnAddress() });
+/** Leaves for the provider. `place`: where the page will be afterwards. `anew`: it has to ask who it is. */
+export async function beginSignIn(place: string, anew = false): Promise<void> {
+  const { url } = await post('/api/admin/session/provider', { page: findOwnAddress(), anew });
   keep(LEFT_AT, place);
   if (url !== null) location.assign(url);
 }

@@ -99,11 +99,13 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   consumption_has_room: (of) => `${of('product')} can be consumed again${feature(of)}`,
   signed_in: (of) => {
     const left = of('recovery_codes_left');
-    return `${of('account')} signed in${left === '' ? '' : ` with a recovery code; ${left} are left`}`;
+    const did = of('confirms') === '' ? 'signed in' : `confirmed ${of('confirms')}`;
+    return `${of('account')} ${did}${left === '' ? '' : ` with a recovery code; ${left} are left`}`;
   },
   sign_in_failed: (of) => {
     const why = of('reason') === '' ? '' : `: ${of('reason').replace(/\.$/, '')}`;
-    return `Somebody failed to sign in as ${of('account')}${why}`;
+    const what = of('confirms') === '' ? 'sign in' : `confirm ${of('confirms')}`;
+    return `Somebody failed to ${what} as ${of('account')}${why}`;
   },
   account_created: (of) => `The account ${of('account')} was added as ${of('role')}${limit(of)}`,
   account_removed: (of) => `The account ${of('account')} was removed`,

@@ -9,6 +9,10 @@ export const PROVIDER_API = {
       .object({
         page: described(z.string().optional(), 'The address of the page, to which the browser comes back.'),
         answer: described(z.string().optional(), 'The query with which it came back; without it, it leaves.'),
+        anew: described(
+          z.boolean({ error: 'must be true or false' }).optional(),
+          'Whether the provider has to ask who it is, even if it still knows, to confirm an operation.',
+        ),
       })
       .meta({ required: ['page'] }),
     answer: z.object({

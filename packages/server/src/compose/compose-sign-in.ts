@@ -51,7 +51,7 @@ export function findElsewhere({ auth }: Config): string | null {
   );
 }
 
-function openProvider(settings: ProviderSettings, { readMonotonicMs }: Clock): SignInProvider {
+function openProvider(settings: ProviderSettings, { readMonotonicMs, readWall }: Clock): SignInProvider {
   if (settings.clientId === '') {
     throw new ConfigError('"auth.oidc.issuer" needs "auth.oidc.clientId": the provider gives you one.');
   }
@@ -59,7 +59,8 @@ function openProvider(settings: ProviderSettings, { readMonotonicMs }: Clock): S
     throw new ConfigError('"auth.oidc.scopes" must contain "openid".');
   }
   const ca = readCertificates('auth.oidc.caFile', settings.caFile);
-  return createOpenIdProvider({ ...settings, ca, timeoutSeconds: TIMEOUT_SECONDS, readMonotonicMs });
+  const clocks = { readMonotonicMs, readWall };
+  return createOpenIdProvider({ ...settings, ca, timeoutSeconds: TIMEOUT_SECONDS, ...clocks });
 }
 
 /** Those in the directory. */

@@ -80,6 +80,8 @@ export interface SignIn {
   readonly reason?: string;
   /** Browsers are signed out after half a day. */
   readonly isBrowser?: boolean;
+  /** Somebody who has signed in confirms an operation with this name, and gets no token. */
+  readonly confirms?: string;
 }
 
 /** Somebody was identified by a provider or a directory of the company, and has no account here. */
@@ -101,6 +103,8 @@ export interface SignInPerson {
   readonly isBrowser: boolean;
   /** Identifies the attempt, if it counts once. */
   readonly attempt: string | null;
+  /** How long ago they have shown who they are, with a password for example; `null`: it is not known. */
+  readonly shownAgoMs?: number | null;
 }
 
 /** A token was used, which starts its lifetime anew. */

@@ -288,6 +288,8 @@ export interface ThinAudit {
   readonly before: Instant;
   /** One license's chain, `'system'`, or all of them. */
   readonly chain: LicenseId | 'system' | null;
+  /** What is younger stays. */
+  readonly keptMs?: number;
   readonly by: Actor;
 }
 

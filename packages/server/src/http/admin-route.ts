@@ -1,4 +1,4 @@
-import type { Operation, Operations } from '@berth/protocol/admin/operation';
+import { CONFIRMATION, type Operation, type Operations } from '@berth/protocol/admin/operation';
 import { json, type Reply } from '@berth/web/reply';
 import type { z } from 'zod';
 import type { Route, RouteInput } from './route.ts';
@@ -12,7 +12,7 @@ type Answer<O extends Operation> = O extends { readonly answer: infer A } ? Give
 /** What a route adds to its operation, which the protocol describes. */
 type AdminRoute<O extends Operation> = Pick<
   Route,
-  'name' | 'access' | 'summary' | 'isForProducts' | 'headers' | 'takesPassword' | 'holdsFile'
+  'name' | 'access' | 'summary' | 'isForProducts' | 'headers' | 'takesPassword' | 'holdsFile' | 'mustConfirm'
 > &
   Partial<Pick<Route, 'errors'>> &
   (O extends { readonly answer: z.ZodType } ? AnswerForms : Pick<Route, 'answer'>) & {
@@ -37,7 +37,8 @@ export function adminRoutes<A extends Operations>(
 ): readonly Route[] {
   return Object.entries(routes).map(([key, route]) => {
     const { handle, csvToo, textToo, ...rest } = route as unknown as UntypedRoute;
-    const { query, body, answer } = api[key as keyof Operations] as Operation;
+    const { query, body: own, answer } = api[key as keyof Operations] as Operation;
+    const body = rest.mustConfirm === undefined ? own : own?.extend(CONFIRMATION).meta({ ...own.meta() });
     const [method, path] = key.split(' ') as ['GET' | 'POST', string];
     return {
       answer: { kind: 'json', schema: answer, csvToo, textToo },

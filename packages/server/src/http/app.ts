@@ -15,7 +15,7 @@ import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
 import { errorReply, problem } from './reply/problem.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
-import { ACCESS, inputOf, type Route } from './route.ts';
+import { ACCESS, inputOf, type Route, type RouteInput } from './route.ts';
 
 interface AppOptions {
   readonly routes: readonly Route[];
@@ -138,10 +138,26 @@ async function handle(
       return false;
     }
   };
+  if (route.mustConfirm !== undefined) await confirm(route, { request, peer, caller, body }, options);
   if (body.store_id !== undefined) await route.requireStore?.(body.store_id);
   const input = { request, caller, peer, isStillAllowed, query, body };
   if (caller.products === null) return route.handle(input);
   return (options.listRoutesFor(caller.products).get(route.name) as Route).handle(input);
+}
+
+/** Local callers during setup and the control socket have signed in to nothing: they are on the machine. */
+async function confirm(
+  { name: operation, mustConfirm }: Route,
+  { request, peer, caller, body }: Omit<RouteInput, 'isStillAllowed' | 'query'>,
+  { auth, accounts }: AppOptions,
+): Promise<void> {
+  const { holder } = caller;
+  if (holder === null) return;
+  if (mustConfirm !== true && !(await mustConfirm?.({ body, caller }))) return;
+  requireTlsIfAsked(peer, auth);
+  const { own_password: password, code } = body as { own_password?: string; code?: string };
+  const from = { address: peer.address, signal: request.signal };
+  await accounts.confirm({ holder, operation, password, code, ...from });
 }
 
 /** Unknown paths and other versions of the API: always JSON, as clients expect. */

@@ -74,6 +74,11 @@ export interface Route extends RoutePlace {
   readonly takesFile?: boolean;
   /** Whether a field of the body contains a whole file, so the body may be large. */
   readonly holdsFile?: boolean;
+  /**
+   * Whether somebody who has signed in has to show again who they are (`services/access/confirm.ts`); a
+   * function: whether for this request. Its requests have the fields of `CONFIRMATION`.
+   */
+  readonly mustConfirm?: true | MustConfirm;
   readonly answer: AnswerShape;
   /** Its own refusals, in addition to those of every route. */
   readonly errors: readonly ErrorCode[];
@@ -81,6 +86,8 @@ export interface Route extends RoutePlace {
   readonly requireStore?: (storeId: unknown) => Promise<void>;
   handle(input: RouteInput): Promise<Reply> | Reply;
 }
+
+export type MustConfirm = (input: Pick<RouteInput, 'body' | 'caller'>) => boolean | Promise<boolean>;
 
 type AnswerShape =
   | JsonAnswer

@@ -19,6 +19,7 @@ interface OpenIdOptions {
   /** For each request; a sign-in takes five at the most. */
   readonly timeoutSeconds: number;
   readonly readMonotonicMs: () => number;
+  readonly readWall: () => number;
 }
 
 type Library = typeof import('openid-client');
@@ -41,7 +42,7 @@ export function createOpenIdProvider(options: OpenIdOptions): SignInProvider {
     return { library, provider: configure(library, options, await discovery.find(library)) };
   };
   return {
-    begin: (secrets, page) =>
+    begin: (secrets, page, isAnew) =>
       explained(async () => {
         const { library, provider } = await open();
         const { href } = library.buildAuthorizationUrl(provider, {
@@ -51,6 +52,7 @@ export function createOpenIdProvider(options: OpenIdOptions): SignInProvider {
           nonce: secrets.nonce,
           code_challenge: createHash('sha256').update(secrets.verifier).digest('base64url'),
           code_challenge_method: 'S256',
+          ...(isAnew ? { max_age: '0' } : {}),
         });
         return href;
       }),
@@ -68,7 +70,7 @@ export function createOpenIdProvider(options: OpenIdOptions): SignInProvider {
         const isThere = claims[nameClaim] !== undefined && claims[groupsClaim] !== undefined;
         const hasMore = !isThere && provider.serverMetadata().userinfo_endpoint !== undefined;
         const more = hasMore ? await library.fetchUserInfo(provider, given.access_token, claims.sub) : {};
-        return describePerson({ ...more, ...claims }, options);
+        return { ...describePerson({ ...more, ...claims }, options), shownAgoMs: ageOf(claims, options) };
       }),
     findSignOut: () =>
       explained(async () => {
@@ -152,6 +154,13 @@ function proofOf(library: Library, secret: string, server: ServerMetadata): Clie
   return ways.includes('client_secret_basic')
     ? library.ClientSecretBasic(secret)
     : library.ClientSecretPost(secret);
+}
+
+/** Since the provider has asked for a password, for example. A time to come says nothing. */
+function ageOf({ auth_time: at }: Claims, { readWall }: OpenIdOptions): number | null {
+  if (typeof at !== 'number') return null;
+  const ageMs = readWall() - at * SECOND_MS;
+  return ageMs >= -CLOCK_TOLERANCE_SECONDS * SECOND_MS ? Math.max(0, Math.round(ageMs)) : null;
 }
 
 function describePerson(claims: Claims & { readonly sub: string }, options: OpenIdOptions): Person {

@@ -17,12 +17,17 @@ export interface Person {
   readonly name: string;
   /** `null`: the provider says nothing about them. */
   readonly groups: readonly string[] | null;
+  /** How long ago they have shown who they are; `null`: the provider says nothing about it. */
+  readonly shownAgoMs?: number | null;
 }
 
 /** Where people of a company sign in. Every failure is a `ProviderFault`. */
 export interface SignInProvider {
-  /** The address at which the browser goes on. `page`: where it comes back to. */
-  begin(secrets: AttemptSecrets, page: string): Promise<string>;
+  /**
+   * The address at which the browser goes on. `page`: where it comes back to. `isAnew`: they have to show who
+   * they are, even if the provider still knows.
+   */
+  begin(secrets: AttemptSecrets, page: string, isAnew: boolean): Promise<string>;
   /** `answer`: the query with which the browser came back. */
   finish(secrets: AttemptSecrets, page: string, answer: string): Promise<Person>;
   /** The address that ends the session at the provider; `null` if it offers none. */

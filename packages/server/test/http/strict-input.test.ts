@@ -63,7 +63,7 @@ describe('every route under /api/admin', () => {
     assert.equal(
       body.message,
       'This request has no field "licence_id". Did you mean "license_id"? ' +
-        'Its fields are before, license_id, chain.',
+        'Its fields are before, license_id, chain, own_password, code.',
     );
     assert.equal(body.field, 'licence_id');
     const none = await app.post('/api/admin/clock/accept', { dry_run: true });

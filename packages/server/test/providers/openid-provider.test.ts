@@ -290,7 +290,7 @@ describe('a provider that is away', () => {
       const { issuer } = hostile;
       const claims = { nameClaim: 'preferred_username', groupsClaim: 'groups' };
       const client = { clientId: CLIENT.id, clientSecret: CLIENT.secret, scopes: ['openid'], ca: null };
-      const bounds = { timeoutSeconds: 0.3, readMonotonicMs: () => 0 };
+      const bounds = { timeoutSeconds: 0.3, readMonotonicMs: () => 0, readWall: () => 0 };
       const provider = createOpenIdProvider({ issuer, ...client, ...claims, ...bounds });
       const secrets = { state: 'state', nonce: 'nonce', verifier: 'v'.repeat(43) };
       hostile.meet('http://x/?nonce=nonce');

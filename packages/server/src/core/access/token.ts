@@ -1,4 +1,4 @@
-import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { isPerson } from './person.ts';
 import type { ProductLimit, Role } from './role.ts';
 
@@ -60,6 +60,9 @@ export function isTokenAlive(token: Token, now: Instant): boolean {
 export function isTouchDue({ usedAt, isUsed }: Token, now: Instant): boolean {
   return !isUsed || now >= usedAt + TOUCH_INTERVAL_MS;
 }
+
+/** For this long, a sign-in at a provider or a directory confirms who the holder of the token is. */
+export const CONFIRMED_MS = 5 * MINUTE_MS;
 
 const ID_LENGTH = 12;
 

@@ -133,11 +133,13 @@ export type SystemEvent = Readonly<
   | { kind: 'second_factor_asked'; account: string; by: Actor }
   /**
    * `role` and `subject`: of somebody whom a provider has identified, and who that is for it.
-   * `recoveryCodesLeft`: if one was used.
+   * `recoveryCodesLeft`: if one was used. `confirms`: somebody who had signed in did so again, for this
+   * operation.
    */
   | {
       kind: 'signed_in';
       account: string;
+      confirms?: string;
       role?: string;
       products?: readonly string[];
       subject?: string;
@@ -145,7 +147,7 @@ export type SystemEvent = Readonly<
       by: Actor;
     }
   /** `reason`: a wrong name or password has none. */
-  | { kind: 'sign_in_failed'; account: string; reason?: string; by: Actor }
+  | { kind: 'sign_in_failed'; account: string; confirms?: string; reason?: string; by: Actor }
   /** With the fingerprints of the keys that were set. */
   | {
       kind: 'cloud_keys_set';

@@ -35,6 +35,14 @@ export function attemptKey(attempt: string): NoticeKey {
   return { kind: 'sign_in_used', subject: attempt };
 }
 
+/**
+ * Stores when the holder of a new token had last shown a provider or a directory who they are. It is
+ * forgotten together with the attempts.
+ */
+export function confirmedKey(tokenHash: string): NoticeKey {
+  return { kind: 'sign_in_used', subject: tokenHash };
+}
+
 /** A license, or one of its features. */
 export function partSubject(licenseId: number, feature: string | null): string {
   return feature === null ? String(licenseId) : `${licenseId} ${feature}`;

@@ -1,6 +1,6 @@
 import { unchanged } from '../decision.ts';
 import { isAfter } from '../nouns/audit-position.ts';
-import { type Instant, say } from '../nouns/instant.ts';
+import { DAY_MS, type Instant, plus, say } from '../nouns/instant.ts';
 import { type Refused, refuse } from '../outcome.ts';
 import type { SetCursor, SignHeads, ThinAudit } from '../system-command.ts';
 import type { SystemFacts, SystemModule, ThinnableChain } from '../system-module.ts';
@@ -42,7 +42,7 @@ export const thinAudit = {
 } satisfies SystemModule<ThinAudit>;
 
 function refuseThinning(
-  { chain, before }: ThinAudit,
+  { chain, before, keptMs = 0 }: ThinAudit,
   chains: readonly ThinnableChain[],
   now: Instant,
 ): Refused | null {
@@ -51,6 +51,13 @@ function refuseThinning(
   }
   if (before > now) {
     const message = `"before" must not be in the future: it is ${say(now)} on this server.`;
+    return refuse('validation_error', message, { field: 'before' });
+  }
+  const latest = plus(now, -keptMs);
+  if (before > latest) {
+    const message =
+      `The last ${keptMs / DAY_MS} days of the audit log can only be thinned on the server's machine: run ` +
+      `"berth audit thin" there, or send a date up to ${say(latest)} as "before".`;
     return refuse('validation_error', message, { field: 'before' });
   }
   const broken = chains.find(({ isWhole }) => !isWhole);

@@ -1,8 +1,9 @@
 import { limitOf } from '../access/role.ts';
+import { CONFIRMED_MS } from '../access/token.ts';
 import type { SignInPerson } from '../access-command.ts';
 import { type SystemChange, unchanged } from '../decision.ts';
 import { HOUR_MS, type Instant, plus } from '../nouns/instant.ts';
-import { attemptKey } from '../nouns/notice-key.ts';
+import { attemptKey, confirmedKey, type NoticeKey } from '../nouns/notice-key.ts';
 import { refuse } from '../outcome.ts';
 import { ON_SERVER, type SystemFacts, type SystemModule } from '../system-module.ts';
 import { endSetup } from './accounts.ts';
@@ -17,11 +18,11 @@ export const signInPerson = {
   needs: ({ attempt }) => (attempt === null ? {} : { notice: attemptKey(attempt) }),
 
   decide(command, { notedValue, isSetUp }: Pick<SystemFacts, 'notedValue' | 'isSetUp'>, now) {
-    const { account, subject, address, session, isBrowser, attempt } = command;
+    const { account, subject, address, session, isBrowser, attempt, shownAgoMs = null } = command;
     const by = { name: account, address };
     const isUsed = attempt !== null && notedValue !== null;
     const reason = isUsed ? 'It was used before.' : command.reason;
-    const used = attempt === null ? [] : useUp(attempt, now);
+    const used = attempt === null ? [] : noteFor(attemptKey(attempt), now, now);
     if (isUsed || session === null) {
       const again = 'This sign-in was used before. Begin again with the button on the page.';
       return {
@@ -32,10 +33,13 @@ export const signInPerson = {
     }
     const { tokenHash, role, products = null } = session;
     const kind = isBrowser ? 'session' : 'auth';
+    const isConfirmed = shownAgoMs !== null && shownAgoMs < CONFIRMED_MS;
+    const confirmed = isConfirmed ? noteFor(confirmedKey(tokenHash), plus(now, -shownAgoMs), now) : [];
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
         ...used,
+        ...confirmed,
         removeDead(now),
         ...endSetup({ isSetUp }, role, false),
         {
@@ -58,9 +62,9 @@ export const signInPerson = {
   },
 } satisfies SystemModule<SignInPerson>;
 
-function useUp(attempt: string, now: Instant): readonly SystemChange[] {
+function noteFor(key: NoticeKey, value: Instant, now: Instant): readonly SystemChange[] {
   return [
     { kind: 'forget_attempts', usedBy: plus(now, -KEPT_MS) },
-    { kind: 'put_notice', key: attemptKey(attempt), value: now },
+    { kind: 'put_notice', key, value },
   ];
 }

@@ -13,7 +13,9 @@ import { takeSecondStep } from './second-step.ts';
 export const signIn = {
   ...ON_SERVER,
   // A failed sign-in must cost the same whether or not there is such an account.
-  needs: ({ account, tokenHash }) => ({ account: tokenHash === null ? null : account }),
+  needs: ({ account, tokenHash, confirms }) => ({
+    account: tokenHash === null && confirms === undefined ? null : account,
+  }),
 
   decide(command, { account }: Pick<SystemFacts, 'account'>, now) {
     const {
@@ -24,34 +26,43 @@ export const signIn = {
       code = null,
       reason,
       isBrowser = false,
+      confirms,
     } = command;
     const by = { name, address };
     const why = reason === undefined ? {} : { reason };
-    const failed = [{ kind: 'sign_in_failed', account: name, ...why, by }] as const;
-    if (tokenHash === null || account === null || account.passwordHash !== checkedHash) {
+    const what = confirms === undefined ? {} : { confirms };
+    const failed = [{ kind: 'sign_in_failed', account: name, ...what, ...why, by }] as const;
+    const isAsked = tokenHash !== null || confirms !== undefined;
+    if (!isAsked || account === null || account.passwordHash !== checkedHash) {
       return { ...unchanged(), events: failed };
     }
     const { oneTime } = account;
+    if (confirms !== undefined && oneTime !== null) return unchanged(refuse('forbidden', OWN_FIRST));
     const over = refuseIfOver('unauthorized', name, oneTime, now);
     if (over !== null) return { ...unchanged(over), events: failed };
     const { refused, codesLeft, ...second } = takeSecondStep(name, account.secondFactor, code, by);
     if (refused !== null) return { ...unchanged(refused), events: second.events };
     const recovery = codesLeft === undefined ? {} : { recoveryCodesLeft: codesLeft };
-    const kind = isBrowser ? 'session' : 'auth';
     const restriction = oneTime?.isUsed === true ? 'password_only' : null;
-    const token = { ...tokenOf(tokenHash, now), kind, account: name, restriction } as const;
+    const kind = isBrowser ? 'session' : 'auth';
+    const put = (hash: string) => {
+      const token = { ...tokenOf(hash, now), kind, account: name, restriction } as const;
+      return { kind: 'put_token', tokenHash: hash, token } as const;
+    };
     return {
       outcome: { kind: 'done', count: 1 },
       changes: [
         removeDead(now),
         ...second.changes,
         ...(oneTime === null ? [] : [{ kind: 'use_one_time_password', name } as const]),
-        { kind: 'put_token', tokenHash, token },
+        ...(tokenHash === null ? [] : [put(tokenHash)]),
       ],
-      events: [{ kind: 'signed_in', account: name, ...recovery, by }],
+      events: [{ kind: 'signed_in', account: name, ...what, ...recovery, by }],
     };
   },
 } satisfies SystemModule<SignIn>;
+
+const OWN_FIRST = 'A one-time password confirms nothing. Replace it with a password of your own first.';
 
 export const useToken = {
   ...ON_SERVER,

@@ -47,6 +47,7 @@ function isOpen({ access }: Route, auth: AuthSettings): boolean {
 export function mayUse({ role, products, holder }: Caller, route: Route, auth: AuthSettings): boolean {
   if (isOpen(route, auth)) return true;
   if (products !== null && route.isForProducts !== true) return false;
+  if (route.mustConfirm === true && holder?.kind === 'api') return false;
   if (whyNotOwn(route, holder) !== null) return false;
   if (comesLater(route, findFirstStep(holder, auth))) return false;
   return role !== null && includesRole(role, ACCESS[route.access].role);
@@ -161,12 +162,9 @@ const FOR_PEOPLE =
 /** The command line and local callers have no account, and programs and applications none of a person. */
 function whyNotOwn({ access }: Route, holder: Holder | null): string | null {
   if (access === 'own' && !isForPeople(holder)) return FOR_PEOPLE;
-  if (access !== 'password' || holder === null || hasPassword(holder)) return null;
+  if (access !== 'password' || holder === null) return null;
+  if (holder.account !== null && !isPerson(holder.account)) return null;
   return 'You have no account on this server, and so no password to change.';
-}
-
-function hasPassword({ account }: Holder): boolean {
-  return account !== null && !isPerson(account);
 }
 
 /** Whether a route has to wait until something else is done. */

@@ -28,6 +28,14 @@ const BODY_ERRORS: readonly ErrorCode[] = [
   'store_unavailable',
 ];
 
+const CONFIRM_ERRORS: readonly ErrorCode[] = [
+  'tls_required',
+  'confirmation_required',
+  'second_factor_required',
+  'invalid_credentials',
+  'too_many_requests',
+];
+
 const ACCESS_ERRORS: Readonly<Record<(typeof ACCESS)[Access]['class'], readonly ErrorCode[]>> = {
   public: [],
   client: [
@@ -191,7 +199,8 @@ export function errorsOf(route: Route, method: string): readonly ErrorCode[] {
   const takesQuery = route.query !== undefined || isStrict(route);
   const query = takesQuery ? (['validation_error', 'store_unavailable'] as const) : [];
   const headers = route.headers === undefined ? [] : (['validation_error'] as const);
-  const access = ACCESS_ERRORS[ACCESS[route.access].class];
+  const confirming = route.mustConfirm === undefined ? [] : CONFIRM_ERRORS;
+  const access = [...ACCESS_ERRORS[ACCESS[route.access].class], ...confirming];
   const password: readonly ErrorCode[] = route.takesPassword === true ? ['tls_required'] : [];
   const all = [...access, ...password, ...body, ...query, ...headers, ...route.errors, ...COMMON_ERRORS];
   return [...new Set<ErrorCode>(all)];

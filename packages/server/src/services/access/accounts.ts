@@ -7,6 +7,7 @@ import type { Person } from '../../providers/sign-in-provider.ts';
 import type { AccountRecord } from '../../store/access-record.ts';
 import type { Clock } from '../../store/clock.ts';
 import type { Executed, Store } from '../../store/store.ts';
+import { type Confirm, createConfirm } from './confirm.ts';
 import type { DirectoryPeople } from './directory-people.ts';
 import { checkPassword, hashPassword, makeOneTimePassword, requireGoodPassword } from './passwords.ts';
 import { requireLimit } from './product-limit.ts';
@@ -61,6 +62,7 @@ export interface PasswordSet {
 export interface Accounts {
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
+  readonly confirm: Confirm;
   /**
    * Creates the administrator if there is none, and shows the one-time password. If several servers do so at
    * once, only one succeeds and shows it. If the server dies before it shows the password,
@@ -107,6 +109,7 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
   return {
     tokens,
     secondFactors,
+    confirm: createConfirm(store, secondFactors, requirePassword),
     async ensureAdministrator(show) {
       if ((await store.read({ kind: 'list_accounts' })).length > 0) return;
       const { password, passwordHash } = makeOneTimePassword();
@@ -159,11 +162,12 @@ export function createAccounts(store: Store, options: AccountsOptions): Accounts
 
 /** Of somebody who has signed in. Returns the hash that the password matches; a wrong one is recorded. */
 function passwordCheck(judging: Judging) {
-  return async ({ account, ...owner }: Owner, wrong = WRONG_PASSWORD): Promise<string> => {
+  return async ({ account, ...owner }: Owner, wrong = WRONG_PASSWORD, confirms?: string) => {
     const { checkedHash } = await judge({ name: account, ...owner, isHere: true }, judging, null);
     if (checkedHash !== null) return checkedHash;
     const failed = { account, address: owner.address, tokenHash: null, checkedHash } as const;
-    await judging.store.execute({ kind: 'sign_in', ...failed });
+    const what = confirms === undefined ? {} : { confirms };
+    await judging.store.execute({ kind: 'sign_in', ...failed, ...what });
     throw new RequestError('invalid_credentials', wrong);
   };
 }

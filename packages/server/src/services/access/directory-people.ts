@@ -50,6 +50,7 @@ export function createDirectoryPeople(directory: Directory, roles: GroupRoles): 
         reason,
         isBrowser,
         attempt: null,
+        shownAgoMs: 0,
       });
       if (reason !== null) throw new RequestError('sign_in_refused', reason);
       return token;

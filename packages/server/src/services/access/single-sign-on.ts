@@ -45,7 +45,8 @@ interface Return {
 export interface SingleSignOn {
   /** What the page calls the provider; `null` if there is none. */
   readonly name: string | null;
-  begin(page: string): Promise<{ readonly url: string; readonly attempt: string }>;
+  /** `isAnew`: whoever signs in has to show who they are, even if the provider still knows. */
+  begin(page: string, isAnew?: boolean): Promise<{ readonly url: string; readonly attempt: string }>;
   finish(back: Return): Promise<{ readonly name: string; readonly token: string }>;
   /** Where to sign out at the provider as well; `null` if that is not possible. */
   findSignOut(): Promise<string | null>;
@@ -87,9 +88,9 @@ export function createSingleSignOn(store: Store, options: SingleSignOnOptions): 
 
   return {
     name: provider === null ? null : name,
-    async begin(page) {
+    async begin(page, isAnew = false) {
       const attempt = `${readWall()}.${randomBytes(32).toString('base64url')}`;
-      return { url: await reach(required().begin(secretsOf(attempt), page)), attempt };
+      return { url: await reach(required().begin(secretsOf(attempt), page, isAnew)), attempt };
     },
     finish,
     findSignOut: async () => (await provider?.findSignOut().catch(ignoreFault)) ?? null,
@@ -109,12 +110,13 @@ export function createSingleSignOn(store: Store, options: SingleSignOnOptions): 
 interface Found {
   readonly subject: string | null;
   readonly name: string;
+  readonly shownAgoMs: number | null;
   readonly standing: ReturnType<typeof roleOfGroups>;
   readonly fault: string | null;
 }
 
 /** It is not known who it was. */
-const NOBODY: Found = { subject: null, name: '?', standing: null, fault: null };
+const NOBODY: Found = { subject: null, name: '?', standing: null, fault: null, shownAgoMs: null };
 
 /** A refusal is returned, because it has to be written down. */
 async function identify(
@@ -134,7 +136,7 @@ async function identify(
 
 async function admit(
   { execute }: Pick<SingleSignOnOptions, 'execute'>,
-  { subject, name, standing, fault }: Found,
+  { subject, name, standing, fault, shownAgoMs }: Found,
   attempt: string,
   address: string,
 ) {
@@ -149,6 +151,7 @@ async function admit(
     reason: fault,
     isBrowser: true,
     attempt: hashToken(attempt),
+    shownAgoMs,
   });
   if (outcome.kind === 'refused') throw new RequestError(outcome.code, outcome.message);
   if (standing === null) throw new RequestError('sign_in_refused', fault ?? '');
@@ -174,15 +177,17 @@ function requireOwn(attempt: string | null, now: number): string {
   );
 }
 
-function judge({ subject, name: own, groups }: Person, { roles, groupsClaim }: SingleSignOnOptions): Found {
+function judge(person: Person, { roles, groupsClaim }: SingleSignOnOptions): Found {
+  const { subject, name: own, groups, shownAgoMs = null } = person;
   const name = [own, subject].find(isReadableName);
   if (name === undefined) {
     return { ...NOBODY, fault: 'The provider sent a name that cannot be read. Nobody was signed in.' };
   }
   const standing = roleOfGroups(groups ?? [], roles);
-  if (standing !== null) return { subject: recordedId(subject), name, standing, fault: null };
+  const found = { subject: recordedId(subject), name, standing, shownAgoMs };
+  if (standing !== null) return { ...found, fault: null };
   const fault = groups === null ? sayNoClaim(name, groupsClaim) : sayNoRole(name, groups, 'auth.oidc');
-  return { subject: recordedId(subject), name, standing, fault };
+  return { ...found, fault };
 }
 
 function sayNoClaim(name: string, claim: string): string {

@@ -27,6 +27,8 @@ export interface AuditTrail {
 interface ThinInput {
   readonly before: Instant;
   readonly chain: ListAudit['chain'];
+  /** What is younger stays. */
+  readonly keptMs?: number;
 }
 
 /** The store verifies the log once for all waiting callers; each holds a connection. */

@@ -21,7 +21,7 @@ import { ACCESS, isChanging, type Route } from '../../../src/http/route.ts';
 import { hashToken, makeToken } from '../../../src/services/access/tokens.ts';
 
 /** The expected result of a call: allowed, or the reason for the refusal. */
-type Fate = 'through' | 'unauthorized' | 'forbidden' | 'csrf_rejected';
+type Fate = 'through' | 'unauthorized' | 'forbidden' | 'csrf_rejected' | 'confirmation_required';
 
 /** Those who sign in; `limited`: an operator of one product. */
 type Holder = Role | 'limited';
@@ -206,11 +206,16 @@ function fateOf(route: Route, visit: Visit, auth: Partial<AuthSettings>): Fate {
   // A local caller is an administrator, but not an authenticated client.
   if (kind === 'client' && visit.isLocal === true) return 'unauthorized';
   if (browser?.isOwnPage === false && isChanging(route)) return 'csrf_rejected';
-  if (route.access === 'own' && (visit.isSteady === true || visit.isToken || standing === 'user'))
-    return 'forbidden';
-  if (route.access === 'password' && visit.isToken === true) return 'forbidden';
-  if (standing !== 'limited') return includesRole(standing, role) ? 'through' : 'forbidden';
+  if (visit.isToken === true && ['own', 'password'].includes(route.access)) return 'forbidden';
+  if (route.access === 'own' && (visit.isSteady === true || standing === 'user')) return 'forbidden';
+  if (standing !== 'limited') return includesRole(standing, role) ? fateOfAllowed(route, visit) : 'forbidden';
   return includesRole('operator', role) && route.isForProducts === true ? 'through' : 'forbidden';
+}
+
+/** Whoever has signed in has to confirm what a stolen session must not be enough for; tokens cannot. */
+function fateOfAllowed({ mustConfirm }: Route, { isToken, isSteady }: Visit): Fate {
+  if (mustConfirm !== true || isSteady === true) return 'through';
+  return isToken === true ? 'forbidden' : 'confirmation_required';
 }
 
 /** Monitoring has its own setting, and takes every token. */

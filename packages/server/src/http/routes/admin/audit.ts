@@ -3,7 +3,7 @@ import { RequestError } from '@berth/protocol/request-error';
 import { parseTimestamp } from '@berth/protocol/timestamp';
 import type { HttpRequest } from '@berth/web/http-request';
 import type { z } from 'zod';
-import { type Instant, instant } from '../../../core/nouns/instant.ts';
+import { DAY_MS, type Instant, instant } from '../../../core/nouns/instant.ts';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import type { Dates } from '../../../services/audit/search-audit.ts';
@@ -64,10 +64,12 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
     'POST /api/admin/audit/thin': {
       name: 'admin_audit_thin',
       access: 'admin',
+      mustConfirm: true,
       summary: 'Replace events older than a date with totals; the log stays verifiable',
       errors: ['missing_parameters', 'license_not_found', 'audit_not_whole'],
       handle: async ({ body, caller }, send) => {
-        const wish = { before: readBefore(body.before), chain: readChain(body) };
+        const keptMs = caller.kind === 'control' ? 0 : KEPT_MS;
+        const wish = { before: readBefore(body.before), chain: readChain(body), keptMs };
         const outcome = await audit.thin(wish, caller.actor);
         if (outcome.kind === 'refused') return refusalReply(outcome);
         return send({ thinned_links: outcome.kind === 'done' ? outcome.count : 0 });
@@ -75,6 +77,9 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
     },
   });
 }
+
+/** Traces of an attack should last until somebody looks for them. */
+const KEPT_MS = 90 * DAY_MS;
 
 /** The events of a link, newest first. */
 function presentLink({ seq, chain, at, events }: Awaited<ReturnType<AuditTrail['search']>>['links'][number]) {

@@ -18,9 +18,11 @@ export function backupRoutes({ backups }: { readonly backups: Backups }): readon
       name: 'admin_backup',
       access: 'admin',
       takesPassword: true,
+      // Without a passphrase, it is worth nothing to whoever lacks the master key.
+      mustConfirm: ({ body }) => body.passphrase !== undefined,
       summary: 'A backup of all data, made while the server works',
       answer: { kind: 'bytes', about: 'One file, for "berth restore". It ends with its own checksum.' },
-      errors: ['validation_error', 'too_many_requests'],
+      errors: ['too_many_requests'],
       handle: async ({ body, caller, request }) => ({
         status: 200,
         type: 'bytes',

@@ -30,6 +30,7 @@ export function keyAdminRoutes(services: KeyAdministration): readonly Route[] {
     'POST /api/admin/keys/rotate': {
       name: 'admin_key_rotate',
       access: 'admin',
+      mustConfirm: true,
       summary:
         'Seal every secret with a new master key, which must be sent if the old one is in the environment',
       errors: ['missing_parameters', 'other_servers_running'],
@@ -39,6 +40,7 @@ export function keyAdminRoutes(services: KeyAdministration): readonly Route[] {
     'POST /api/admin/keys/export': {
       name: 'admin_key_export',
       access: 'admin',
+      mustConfirm: true,
       summary: 'The master key, sealed with a passphrase of at least 12 characters, to be kept elsewhere',
       errors: ['missing_parameters'],
       handle: async ({ body, caller }, send) =>

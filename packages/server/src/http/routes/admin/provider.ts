@@ -34,11 +34,11 @@ export function providerRoutes({ accounts, singleSignOn, auth }: ProviderService
         'too_many_requests',
         'missing_parameters',
       ],
-      handle: async ({ request, peer, body: { page: given, answer } }, send) => {
+      handle: async ({ request, peer, body: { page: given, answer, anew = false } }, send) => {
         requireSameOrigin(request, peer);
         const page = requirePage(given, request, peer);
         if (answer === undefined) {
-          const { url, attempt } = await singleSignOn.begin(page);
+          const { url, attempt } = await singleSignOn.begin(page, anew);
           const kept = cookie('attempt', attempt, peer, ATTEMPT_SECONDS);
           return { ...send({ url }), headers: { 'Set-Cookie': kept } };
         }

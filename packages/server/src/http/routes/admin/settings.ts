@@ -1,6 +1,7 @@
 import { SETTING_API } from '@berth/protocol/admin/settings';
 import { RequestError } from '@berth/protocol/request-error';
 import type { LiveSettings } from '../../../services/settings/live-settings.ts';
+import { SETTINGS } from '../../../settings.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
@@ -17,6 +18,8 @@ export function settingsRoutes(settings: LiveSettings): readonly Route[] {
     'POST /api/admin/settings': {
       name: 'admin_settings_change',
       access: 'admin',
+      mustConfirm: ({ body: { changes } }) =>
+        SETTINGS.some(({ path, isGuarded }) => isGuarded === true && Object.hasOwn(changes ?? {}, path)),
       summary: 'Change settings that running servers apply at once: all of them, or none',
       errors: ['missing_parameters', 'setting_not_changeable'],
       handle: async ({ body, caller }, send) => {

@@ -10,7 +10,7 @@ import { adminRoutes } from '../../admin-route.ts';
 import { countReply } from '../../reply/count-reply.ts';
 import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
-import type { Route } from '../../route.ts';
+import type { MustConfirm, Route, RouteInput } from '../../route.ts';
 
 export function userRoutes(accounts: Accounts): readonly Route[] {
   return adminRoutes(USER_API, {
@@ -23,6 +23,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/add': {
       name: 'admin_user_add',
       access: 'admin',
+      mustConfirm: makesAdministrator,
       takesPassword: true,
       summary: 'Add an account; without a password the server generates one and returns it once',
       errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
@@ -34,16 +35,13 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/password': {
       name: 'admin_user_password',
       access: 'admin',
+      mustConfirm: isOfAdministrator(accounts),
       takesPassword: true,
       summary: 'Set the password of another account, and end its sessions',
       errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
       handle: async ({ body, caller }, send) => {
         const user = requireName(body);
-        requireAnother(
-          user,
-          caller,
-          'Change your own password with /api/v4/setPassword, which requires the old one.',
-        );
+        requireAnother(user, caller, OWN_PASSWORD);
         const outcome = await accounts.setPassword(user, body.password ?? null, caller.actor);
         return passwordReply(user, outcome, send);
       },
@@ -51,6 +49,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/role': {
       name: 'admin_user_role',
       access: 'admin',
+      mustConfirm: makesAdministrator,
       summary: 'Change the role of an account, and the products of an operator, at once',
       errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
       handle: async ({ body, caller }, send) => {
@@ -70,6 +69,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/remove-second-factor': {
       name: 'admin_user_remove_second_factor',
       access: 'admin',
+      mustConfirm: isOfAdministrator(accounts),
       summary: 'Remove the second factor of another account, and end its sessions',
       errors: ['missing_parameters', 'account_not_found'],
       handle: async ({ body, caller }, send) => {
@@ -81,6 +81,20 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       },
     },
   });
+}
+
+const OWN_PASSWORD = 'Change your own password with /api/v4/setPassword, which requires the old one.';
+
+/** Of another one: nobody changes their own in this way. */
+function isOfAdministrator(accounts: Accounts): MustConfirm {
+  return async ({ body, caller }) =>
+    caller.holder?.account !== body.name &&
+    (await accounts.list()).some(({ name, role }) => name === body.name && role === 'admin');
+}
+
+/** Whoever made one could sign in as that administrator, and confirm everything. */
+function makesAdministrator({ body }: Pick<RouteInput, 'body'>): boolean {
+  return body.role === 'admin';
 }
 
 type Listed = Awaited<ReturnType<Accounts['list']>>[number];

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FOREIGN, openTestApp, START, type TestApp } from '../../../../../../test/support/test-app.ts';
+import {
+  CONTROL,
+  FOREIGN,
+  openTestApp,
+  START,
+  type TestApp,
+} from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { HOUR_MS, plus } from '../../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../../src/core/nouns/license.ts';
@@ -185,7 +191,7 @@ describe('the audit log', () => {
 
   test('is thinned out up to a date, one chain or all', async (t) => {
     const app = await openBusyApp(t);
-    const thin = (body: object) => app.post('/api/admin/audit/thin', body);
+    const thin = (body: object) => app.post('/api/admin/audit/thin', body, { peer: CONTROL });
     app.clock.advance(HOUR_MS);
     const before = new Date(START + 1).toISOString();
     assert.deepEqual((await thin({ before: '2030-01-15' })).body, { thinned_links: 0 });
@@ -195,7 +201,7 @@ describe('the audit log', () => {
     const { ok, thinned, links } = (await app.get('/api/admin/audit/verify')).body;
     assert.deepEqual([ok, thinned, links], [true, 3, 5]);
     const [event] = (await app.get('/api/admin/audit')).body.events as Facts[];
-    const who = { by: 'local', origin: '127.0.0.1' };
+    const who = { by: 'control' };
     const at = new Date(START + HOUR_MS).toISOString();
     const told = { kind: 'audit_thinned', before, thinned: [[2, 1, 1]], ...who };
     assert.deepEqual(event, { seq: 8, license_id: null, at, ...told });

@@ -76,12 +76,13 @@ describe('accounts', () => {
 
   test('get a new password without the old one only from others', async (t) => {
     const app = await openTestApp(t);
-    const password = await createAdministrator(app.accounts);
-    // She has set her password, because the end of setup signs all users out.
-    await app.post('/api/admin/users/add', { name: 'ann', role: 'admin', password: OWN });
+    const password = 'another one of my own';
+    await app.accounts.add({ name: 'admin', role: 'admin', password }, 'test');
+    await app.accounts.add({ name: 'ann', role: 'admin', password: OWN }, 'test');
     const headers = { authorization: await signIn(app, 'admin', password) };
+    const confirmed = { password: OWN, own_password: password };
     const replace = (name: string) =>
-      app.post('/api/admin/users/password', { name, password: OWN }, { peer: FOREIGN, headers });
+      app.post('/api/admin/users/password', { name, ...confirmed }, { peer: FOREIGN, headers });
     assert.equal((await replace('ann')).status, 200);
     const own = await replace('admin');
     assert.deepEqual([own.status, own.body.code], [403, 'forbidden']);
