@@ -196,7 +196,7 @@ class ASlot(WorldTest):
     def test_is_another_program_of_its_user_after_a_fork(self) -> None:
         client = Client("http://one.test", "cad", "ada", environment=self.machine)
         self.play(lambda: client.acquire().release())
-        self.machine.process_id = 2
+        self.fork()
         self.play(lambda: client.acquire())
         names = [json.loads(request.body)["instance"] for _, request in self.server.requests]
         self.assertEqual([names[0] == name for name in names], [True, True, False])
@@ -204,14 +204,14 @@ class ASlot(WorldTest):
     def test_belongs_to_another_user_after_a_fork(self) -> None:
         client = Client("http://one.test", "cad", environment=self.machine)
         before = client.user
-        self.machine.process_id = 2
+        self.fork()
         self.play(lambda: client.acquire())
         self.assertRegex(client.user, r"^ada@ws-7/2-\w+$")
         self.assertNotEqual(client.user, before)
 
     def test_is_not_returned_by_a_child_process(self) -> None:
         slot = self.acquire()
-        self.machine.process_id = 2
+        self.fork()
         self.play(lambda: self.assertFalse(slot.release()))
         self.assertEqual(self.server.users, ["ada"])
 
@@ -337,7 +337,7 @@ class AProgramThatEndsWhileItAsks(WorldTest):
     def test_leaves_the_slot_of_its_parent_alone(self) -> None:
         self.machine._network = lambda request, _: self.server.answer(request) and None
         self.play(lambda: self.client.acquire())
-        self.machine.process_id = 2
+        self.fork()
         self.play(lambda: self.machine.guards[0].release_in_time(2))
         self.assertEqual(self.server.users, ["ada"])
 

@@ -6,6 +6,7 @@ from typing import Callable, Dict
 
 from berth_client import Client
 from berth_client.environment import NotSentError, WireAnswer, WireRequest
+from berth_client.forking import begin_in_child
 
 from .simulation.lending_server import LendingServer
 from .simulation.machine import Answered, Machine
@@ -38,6 +39,11 @@ class WorldTest(unittest.TestCase):
         """Does this in a thread of the program, while time passes."""
         self.world.start(work)
         self.world.run(self.world.now + seconds)
+
+    def fork(self) -> None:
+        """From now on, the program is a child process of what it was."""
+        self.machine.process_id += 1
+        begin_in_child()
 
     def count_requests(self, path: str) -> int:
         return sum(1 for called, _ in self.server.requests if called == path)

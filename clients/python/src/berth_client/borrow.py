@@ -3,11 +3,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from threading import RLock
 from typing import Optional
 
 from .borrow_file import BorrowFile, BorrowRecord, Lent, bound_to, mark_of
 from .errors import BerthError, BorrowError, DeniedError, ProofError
+from .forking import Locked
 from .held_here import count_returns, end_here
 from .lease import Account, holder_of, prove_answer, prove_for
 from .proof import Grant, read_instant
@@ -62,17 +62,17 @@ class StoredBorrow:
         end_here(self._file, self._record, self._file.give_back(self._record))
 
 
-class Borrow(StoredBorrow):
+class Borrow(StoredBorrow, Locked):
     """
     A slot that is held without network until a date, stored so that the next start of the program finds it.
     """
 
     def __init__(self, file: BorrowFile, record: BorrowRecord, lent: Lent, grant: Optional[Grant]) -> None:
-        super().__init__(file, record)
+        StoredBorrow.__init__(self, file, record)
+        Locked.__init__(self)
         self._account = replace(file.account, user=record.user)
         self._lent = lent
         self._grant = grant
-        self._lock = RLock()
         self._returns = count_returns(file)
         self._is_missing = False
 

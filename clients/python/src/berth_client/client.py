@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from threading import RLock
 from typing import List, Optional, Sequence, Union
 
 from .borrow import Borrow, StoredBorrow
@@ -12,6 +11,7 @@ from .count_queue import CountQueue
 from .duration import Duration, parse_duration
 from .environment import Environment, Host, Signal, Storage
 from .errors import BerthError
+from .forking import Locked
 from .lease import MARGIN, Account, Margin, SlotRequests
 from .machine import MACHINE
 from .proof import Verifier
@@ -28,7 +28,7 @@ _SHORTEST_PACE = 10.0
 _SUFFIX_LENGTH = 8
 
 
-class Client:
+class Client(Locked):
     """
     One user of one product. Nothing is sent yet. It may be shared by threads.
 
@@ -63,6 +63,7 @@ class Client:
         environment: Optional[Environment] = None,
         margin: Margin = MARGIN,
     ) -> None:
+        super().__init__()
         if not isinstance(product, str) or product == "":
             raise BerthError("invalid_option", "There is no product.", 'Give "product": the product code.')
         if user is not None and (not isinstance(user, str) or user.strip() == ""):
@@ -78,11 +79,9 @@ class Client:
         timeout = parse_duration("request_timeout", request_timeout)
         servers = Servers(env, clock, urls, token, timeout, ca, cert, key)
         self._given_user = user
-        self._lock = RLock()
         self._has_acquired = False
         # The last one.
         self._slot: Optional[Slot] = None
-        self._process_id = env.process_id
         self._account = Account(
             environment=env,
             clock=clock,
@@ -115,7 +114,7 @@ class Client:
         pause. `cancel` is a `threading.Event` that ends the wait.
         """
         with self._lock:
-            if self._has_acquired or self._process_id != self._account.environment.process_id:
+            if self._has_acquired:
                 self._rename()
             self._has_acquired = True
             account = self._account
@@ -193,13 +192,16 @@ class Client:
 
     def _rename(self) -> None:
         """
-        A return that got no answer may reach the server late. It must not return the next slot. And a child
-        process is another program than its parent.
+        A return that got no answer may reach the server late. It must not return the next slot.
         """
         environment = self._account.environment
-        self._process_id = environment.process_id
         user = _describe_program(environment) if self._given_user is None else self._given_user
         self._account = replace(self._account, user=user, instance=environment.create_id())
+
+    def _begin_in_child(self) -> None:
+        """A child process is another program than its parent."""
+        super()._begin_in_child()
+        self._has_acquired = True
 
     @property
     def _seat(self) -> Account:

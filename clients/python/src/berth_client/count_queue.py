@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
-from threading import RLock
 from typing import Any, Callable, Dict, Iterator, Literal, Optional, Sequence, Tuple, overload
 
 from .consumption import Count, Counter, Total, send_count
@@ -11,6 +10,7 @@ from .ending import Ending
 from .environment import Signal
 from .errors import BerthError, DeniedError, StorageError, UnreachableError
 from .events import Listeners, Remove
+from .forking import Locked
 from .lease import Account
 from .refusals import REFUSES_COUNT
 from .servers import is_of_addresses
@@ -103,7 +103,7 @@ _LONGEST_QUEUE_PAUSE = 60.0
 _QUEUE_EVENTS = ("sent", "refused", "blocked", "uncertain")
 
 
-class CountQueue(Ending):
+class CountQueue(Locked, Ending):
     """
     Counts are stored first and sent in order, each under its own key, so each counts once, whatever happens
     to the program, the network or the server. Programs may share a queue. A count is sent to the server that
@@ -111,6 +111,7 @@ class CountQueue(Ending):
     """
 
     def __init__(self, account: Account, counter: Callable[[], Counter]) -> None:
+        super().__init__()
         self._account = account
         self._counter = counter
         subject = f'counts of "{account.product}"'
@@ -118,7 +119,6 @@ class CountQueue(Ending):
         self._prefix = name_of("count", account.product)
         # The server of this queue; `None` before the first contact.
         self._binding: Optional[str] = None
-        self._lock = RLock()
         # Set when the round that is under way is over.
         self._underway: Optional[Signal] = None
         self._is_closed = False
@@ -182,6 +182,13 @@ class CountQueue(Ending):
 
     def _finish(self) -> None:
         self.close()
+
+    def _begin_in_child(self) -> None:
+        """The parent goes on with what is under way. What both send has one key, so it counts once."""
+        super()._begin_in_child()
+        self._underway = None
+        self._failures = 0
+        self._cancel_timer = lambda: None
 
     def _schedule(self, delay: float) -> None:
         with self._lock:

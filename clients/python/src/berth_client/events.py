@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections import deque
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any, Callable, Deque, Dict, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 from .errors import BerthError, DeniedError, ProofError, UnreachableError
+from .forking import Locked
 
 Listener = Callable[[Any], object]
 
@@ -21,7 +21,7 @@ _LEVELS = {"reachable": logging.INFO, "restored": logging.INFO, "sent": logging.
 SLOT_EVENTS = ("unreachable", "reachable", "denied", "lost", "restored")
 
 
-class Listeners:
+class Listeners(Locked):
     """
     Listeners by the name of the event. Events are announced under the lock of those who announce them, and
     delivered outside: one after the other, in the order in which they happened, by whichever thread is free.
@@ -31,10 +31,10 @@ class Listeners:
         self, names: Sequence[str], subject: str, report_error: Callable[[BaseException], None]
     ) -> None:
         """`subject`: what the events are about, for the log."""
+        super().__init__()
         self._names = names
         self._subject = subject
         self._report_error = report_error
-        self._lock = RLock()
         self._by_name: Dict[str, List[Listener]] = {}
         self._pending: Deque[Tuple[str, object]] = deque()
         self._is_delivering = False
@@ -74,6 +74,12 @@ class Listeners:
             LOG.log(_LEVELS.get(name, logging.WARNING), "%s: %s", self._subject, _describe_event(name, event))
             for listener in listeners:
                 self._call(listener, event)
+
+    def _begin_in_child(self) -> None:
+        """The parent delivers what is announced."""
+        super()._begin_in_child()
+        self._pending = deque()
+        self._is_delivering = False
 
     def _call(self, listener: Listener, event: object) -> None:
         """An error in a listener must not stop the renewals."""

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import http.client
-import os
 import re
-from threading import RLock
 from typing import Callable, Dict, List, Optional, Tuple
 from urllib.parse import urlsplit
 
 from .environment import NotSentError, Tls, WireAnswer, WireRequest
+from .forking import Locked
 from .tls import create_context
 
 # If the server does not say how long it keeps a connection.
@@ -21,18 +20,17 @@ _LONGEST_ANSWER = 8 * 1024 * 1024
 _Origin = Tuple[str, str, Optional[int], Optional[Tls]]
 
 
-class HttpSender:
+class HttpSender(Locked):
     """
     Sends requests over connections that are kept for the next request, whatever thread that comes from. It
     uses no proxy, whatever the variables say: license servers are in the network of the company.
     """
 
     def __init__(self, read_monotonic: Callable[[], float]) -> None:
+        super().__init__()
         self._read_monotonic = read_monotonic
-        self._lock = RLock()
         # With the time at which it must no longer be used.
         self._idle: Dict[_Origin, List[Tuple[http.client.HTTPConnection, float]]] = {}
-        self._process_id = os.getpid()
 
     def send(self, request: WireRequest) -> WireAnswer:
         parts = urlsplit(request.url)
@@ -84,13 +82,14 @@ class HttpSender:
         said = [headers.get(name) for name in ("Date", "Retry-After", "Preference-Applied")]
         return WireAnswer(response.status, text, *said)
 
+    def _begin_in_child(self) -> None:
+        """The connections are the parent's."""
+        super()._begin_in_child()
+        self._idle = {}
+
     def _take(self, origin: _Origin) -> Optional[http.client.HTTPConnection]:
         now = self._read_monotonic()
         with self._lock:
-            if self._process_id != os.getpid():
-                # The connections are the parent's.
-                self._idle = {}
-                self._process_id = os.getpid()
             idle = self._idle.get(origin, [])
             while idle:
                 connection, good_until = idle.pop()

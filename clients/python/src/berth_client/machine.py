@@ -18,6 +18,7 @@ from typing import Callable, Dict, List, Optional, Union
 
 from .device import find_machine_id
 from .environment import Environment, ExitGuard, Host, WireAnswer, WireRequest
+from .forking import Locked
 from .http_sender import HttpSender
 from .lease import LONGEST_RELEASE
 
@@ -130,20 +131,20 @@ class FileStorage:
             os.close(descriptor)
 
 
-_guards_lock = threading.RLock()
+_guarding = Locked()
 _guards: List[ExitGuard] = []
 
 
 def _guard_process(guard: ExitGuard) -> Callable[[], None]:
     """Returns the slots of this process when it ends: by itself, by an exception, or by a signal."""
-    with _guards_lock:
+    with _guarding._lock:
         if not _guards:
             atexit.register(_release_all)
         _guards.append(guard)
     _listen()
 
     def unguard() -> None:
-        with _guards_lock:
+        with _guarding._lock:
             if guard in _guards:
                 _guards.remove(guard)
             if not _guards:

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from threading import RLock
 from typing import Callable, Optional, Union
 
 from .environment import Signal
 from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
 from .events import SLOT_EVENTS, Denied, Listeners, Lost, LossReason, Reachable, Restored, Unreachable
+from .forking import Locked
 from .lease import Account, Lease, renew_at, safe_until
 from .refusals import ENDS_BY_WAITING, NOT_HELD
 from .timing import back_off
@@ -22,7 +22,7 @@ _SPREAD = 0.5
 _LONGEST_DENIED_PAUSE = 60.0
 
 
-class Renewal:
+class Renewal(Locked):
     """
     Keeps a slot: renews it in time, knows until when it may be used, and asks for it again after a loss.
     Timers run on threads of their own; the lock is never held while a request is under way or a listener is
@@ -36,10 +36,10 @@ class Renewal:
         `register` gets whether the server is in doubt: a request has failed, the slot was lost or the machine
         has slept since the last answer, so the server may be another one.
         """
+        super().__init__()
         self._account = account
         self._register = register
         self._lease = lease
-        self._lock = RLock()
         self._state = "held"
         self._next_at = self._renew_at(lease)
         self._failures = 0
@@ -116,6 +116,12 @@ class Renewal:
             self._state = "stopped"
             self._cancel_timer()
             return self._underway
+
+    def _begin_in_child(self) -> None:
+        super()._begin_in_child()
+        self._state = "stopped"
+        self._underway = None
+        self._cancel_timer = lambda: None
 
     def _accept(self, lease: Lease) -> None:
         was_lost = self._state == "lost"

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from threading import RLock
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from .borrow import Borrow
@@ -14,6 +13,7 @@ from .environment import Signal
 from .errors import BerthError, DeniedError, ProofError, SlotLostError, UnreachableError
 from .events import LOG, Announcing, Lost
 from .feature_slot import FeatureSlot
+from .forking import Locked
 from .held_here import hold_here
 from .lease import (
     LONGEST_RELEASE,
@@ -33,13 +33,14 @@ from .renewal import Renewal, ask_again_in
 _BRIEFLY = {"Prefer": "return=minimal"}
 
 
-class Slot(Announcing, Ending):
+class Slot(Locked, Announcing, Ending):
     """A slot of a license that renews itself until it is released."""
 
     def __init__(
         self, account: Account, requests: SlotRequests, first: ProvenAnswer, let_go: Callable[[], None]
     ) -> None:
         self._account = account
+        super().__init__()
         self._requests = requests
         self._let_go = let_go
         self._license = first.answer.fields
@@ -49,8 +50,6 @@ class Slot(Announcing, Ending):
         # What its borrow is stored as.
         self._borrow_name: Optional[str] = None
         self._grant = first.grant
-        self._process_id = account.environment.process_id
-        self._lock = RLock()
         self._features: Dict[str, FeatureSlot] = {}
         self._was_lost = account.environment.create_signal()
         self._is_released = False
@@ -188,9 +187,6 @@ class Slot(Announcing, Ending):
         return self.release()
 
     def _release(self, timeout: float) -> bool:
-        # A child process has a copy of the slot, and the parent goes on with it.
-        if self._process_id != self._account.environment.process_id:
-            return False
         with self._lock:
             is_first = not self._is_released
             self._is_released = True
@@ -209,6 +205,13 @@ class Slot(Announcing, Ending):
             self._was_returned.set()
         LOG.info("%s: %s", self._subject, "released" if self._is_confirmed else "released without an answer")
         return self._is_confirmed
+
+    def _begin_in_child(self) -> None:
+        """The slot has ended here, without a request: the parent goes on with it."""
+        super()._begin_in_child()
+        self._is_released = True
+        self._was_lost = self._was_returned = self._account.environment.create_signal()
+        self._was_lost.set()
 
     def _unregister(self, timeout: float) -> bool:
         try:

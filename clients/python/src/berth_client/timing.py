@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
-from threading import RLock
 from typing import Callable, Optional
 
 from .environment import Environment
+from .forking import Locked
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MS = timedelta(milliseconds=1)
@@ -56,7 +56,7 @@ def back_off(failures: int, longest: float, random: Callable[[], float]) -> floa
     return full * (0.5 + random() / 2)
 
 
-class SteadyClock:
+class SteadyClock(Locked):
     """
     A clock that goes on while the machine sleeps. The monotonic clock may stand still then, so the wall clock
     is compared with it. A wall clock that is set ahead looks like sleep: the slot is lost and asked for
@@ -64,8 +64,8 @@ class SteadyClock:
     """
 
     def __init__(self, environment: Environment) -> None:
+        super().__init__()
         self._environment = environment
-        self._lock = RLock()
         self._lead = environment.read_wall() - environment.read_monotonic()
         self._slept = 0.0
 
