@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { describe, test } from 'node:test';
+import { openHostileProvider } from '../../support/openid/hostile-provider.ts';
+import { CLIENT } from '../../support/openid/real-provider.ts';
+import { openSignInSite } from '../../support/openid/sign-in-site.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
 import {
   CONTROL,
@@ -225,4 +228,41 @@ describe('expensive work', () => {
     await first.body?.cancel();
     assert.equal((await open()).status, 200);
   });
+});
+
+describe('an e-mail address of somebody else', () => {
+  const OWN = { email: 'ann@example.com', email_verified: true };
+  const BOSS = { email: 'boss@example.com' };
+  const NOTHING = { email: undefined, email_verified: undefined };
+
+  for (const [how, claims, userInfo, expected] of [
+    ['both are in the ID token', { ...OWN, ...BOSS }, {}, 'admin'],
+    ['both are in the user info', NOTHING, { ...OWN, ...BOSS }, 'admin'],
+    ['mixed claims: the user info verifies another address', { ...NOTHING, ...BOSS }, OWN, 'refused'],
+    ['mixed claims: the ID token verifies another address', { email_verified: true }, BOSS, 'refused'],
+    [
+      'mixed claims: the user info verifies what the ID token does not',
+      { ...BOSS, email_verified: false },
+      OWN,
+      'refused',
+    ],
+    ['an unverified address', BOSS, BOSS, 'refused'],
+    ['a text instead of a verification', { ...BOSS, email_verified: 'true' }, {}, 'refused'],
+    ['a number instead of a verification', { ...BOSS, email_verified: 1 }, {}, 'refused'],
+    ['a list of addresses', { email: [BOSS.email], email_verified: true }, {}, 'refused'],
+    ['an object instead of an address', { email: { ...BOSS }, email_verified: true }, {}, 'refused'],
+  ] as const) {
+    test(`${how}: ${expected}`, async (t) => {
+      const provider = await openHostileProvider(t, CLIENT.id);
+      const settings = { NAME_CLAIM: 'nickname', GROUPS_CLAIM: 'email', ADMINS: BOSS.email };
+      const site = await openSignInSite(t, provider.issuer, settings);
+      provider.lie({ claims, userInfo });
+      const { url, state, cookie } = await site.begin();
+      provider.meet(url);
+      const query = `code=x&state=${state}&iss=${provider.issuer}`;
+      const { session, code, message } = await site.finish(cookie, query);
+      if (expected === 'admin') assert.equal((await site.who(session)).body.role, 'admin');
+      else assert.equal(code, 'sign_in_refused', message);
+    });
+  }
 });

@@ -70,7 +70,8 @@ export function createOpenIdProvider(options: OpenIdOptions): SignInProvider {
         const isThere = claims[nameClaim] !== undefined && claims[groupsClaim] !== undefined;
         const hasMore = !isThere && provider.serverMetadata().userinfo_endpoint !== undefined;
         const more = hasMore ? await library.fetchUserInfo(provider, given.access_token, claims.sub) : {};
-        return { ...describePerson({ ...more, ...claims }, options), shownAgoMs: ageOf(claims, options) };
+        const person = describePerson({ ...more, ...claims, ...findEmail([claims, more]) }, options);
+        return { ...person, shownAgoMs: ageOf(claims, options) };
       }),
     findSignOut: () =>
       explained(async () => {
@@ -163,11 +164,19 @@ function ageOf({ auth_time: at }: Claims, { readWall }: OpenIdOptions): number |
   return ageMs >= -CLOCK_TOLERANCE_SECONDS * SECOND_MS ? Math.max(0, Math.round(ageMs)) : null;
 }
 
+/** An address and its verification come from one source: each says whether its own address is verified. */
+function findEmail(sources: readonly Claims[]): Claims {
+  const having = sources.filter(({ email }) => email !== undefined);
+  const source = having.find(({ email_verified }) => email_verified !== undefined) ?? having[0];
+  return { email: source?.email, email_verified: source?.email_verified };
+}
+
 function describePerson(claims: Claims & { readonly sub: string }, options: OpenIdOptions): Person {
   const { sub: subject } = claims;
   const name = claims[options.nameClaim];
   const groups = claims[options.groupsClaim];
-  if (options.groupsClaim === 'email' && groups !== undefined && claims.email_verified !== true) {
+  const isVerified = typeof claims.email === 'string' && claims.email_verified === true;
+  if (options.groupsClaim === 'email' && groups !== undefined && !isVerified) {
     throw new ProviderFault(
       'refused',
       `The provider has not verified the e-mail address ${quote(String(groups))}, so it gives nobody a role.`,
