@@ -22,7 +22,7 @@ test('docs/signing-in.md has settings with which people can sign in', (t) => {
     assert.deepEqual(warnings, []);
     const { oidc, ldap } = config.auth;
     assert.ok(oidc.admins.length + ldap.admins.length > 0, text);
-    const people = composeDirectory(config) === null ? null : ldap.url;
+    const people = composeDirectory(config, systemClock) === null ? null : ldap.url;
     const store = {} as Store;
     return composeSignIn(store, config, systemClock, store).name ?? people;
   });

@@ -29,6 +29,15 @@ ${members.map((uid) => `member: uid=${uid},ou=people,dc=example\n`).join('')}`;
 
 const UNIT = (ou: string) => `dn: ou=${ou},dc=example\nobjectClass: organizationalUnit\nou: ${ou}\n`;
 
+/** What Active Directory says about an account; OpenLDAP has to be told of these names. */
+const ACCOUNT_SCHEMA = `attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl'
+  EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+attributetype ( 1.2.840.113556.1.4.159 NAME 'accountExpires'
+  EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+objectclass ( 1.3.6.1.4.1.99999.1 NAME 'adAccount' SUP top AUXILIARY
+  MAY ( userAccountControl $ accountExpires ) )
+`;
+
 /** The entry of another server, which nobody should be sent to. */
 const REFERRAL = (url: string) => `dn: ou=elsewhere,ou=people,dc=example
 objectClass: referral
@@ -74,6 +83,7 @@ export async function startSlapd(t: Life, elsewhere = 'ldap://127.0.0.1:1/') {
     `include /etc/ldap/schema/core.schema
      include /etc/ldap/schema/cosine.schema
      include /etc/ldap/schema/inetorgperson.schema
+     include ${put('account.schema', ACCOUNT_SCHEMA)}
      modulepath /usr/lib/ldap
      moduleload back_mdb
      moduleload memberof

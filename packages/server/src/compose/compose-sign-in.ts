@@ -69,7 +69,7 @@ export function composePeople({ auth }: Config, directory: Directory | null): Di
 }
 
 /** The directory of the settings, if they have one. */
-export function composeDirectory({ auth }: Config): Directory | null {
+export function composeDirectory({ auth }: Config, { readWall }: Clock): Directory | null {
   const { caFile, ...settings } = auth.ldap;
   if (settings.url === '') return null;
   if (settings.base === '') {
@@ -77,5 +77,5 @@ export function composeDirectory({ auth }: Config): Directory | null {
   }
   const ca = readCertificates('auth.ldap.caFile', caFile);
   const timeoutMs = TIMEOUT_SECONDS * SECOND_MS;
-  return createLdapDirectory({ ...settings, ca, timeoutMs });
+  return createLdapDirectory({ ...settings, ca, timeoutMs, readWall });
 }

@@ -2,9 +2,10 @@ import { connect as connectPlainly, isIP, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { quote } from '@berth/protocol/quote';
 import type { Client, Entry } from 'ldapts';
-import { SECOND_MS } from '../core/nouns/instant.ts';
-import { type LdapEntry, listMembers } from './ldap-members.ts';
-import { type Directory, type Person, ProviderFault } from './sign-in-provider.ts';
+import { type Instant, SECOND_MS } from '../core/nouns/instant.ts';
+import { ACCOUNT_ATTRIBUTES, findAbsence, type LdapEntry } from './ldap-account.ts';
+import { listMembers } from './ldap-members.ts';
+import { type Absent, type Directory, type Person, ProviderFault } from './sign-in-provider.ts';
 
 interface LdapOptions {
   /** `ldaps:` or `ldap:`, with a host and perhaps a port. */
@@ -26,6 +27,8 @@ interface LdapOptions {
   readonly groupFilter: string;
   /** For all that is said about one person. */
   readonly timeoutMs: number;
+  /** Accounts expire by it. */
+  readonly readWall: () => Instant;
 }
 
 /** A directory over LDAP. Referrals to other servers are not followed. */
@@ -51,7 +54,7 @@ export function createLdapDirectory(options: LdapOptions): Directory {
             startAnew();
             return entry;
           };
-          return listMembers(read, groups, options.nameAttribute);
+          return listMembers(read, groups, options.nameAttribute, options.readWall());
         },
         undefined,
         MEMBERS_TIMEOUT_MS,
@@ -217,22 +220,29 @@ async function find(
   name: string,
   password: string,
   options: LdapOptions,
-): Promise<Person | null> {
+): Promise<Person | Absent | null> {
   const { base, filter, nameAttribute, groupsAttribute, groupBase } = options;
   await bindOwn(client, options);
-  const attributes = [nameAttribute, groupsAttribute];
+  const attributes = [nameAttribute, groupsAttribute, ...ACCOUNT_ATTRIBUTES];
   const wanted = { scope: 'sub', filter: fill(filter, 'name', name), attributes, sizeLimit: 2 } as const;
   const { searchEntries } = await client.search(base, wanted);
   const [entry, other] = searchEntries;
   // Whoever is not found without doubt is not found.
   if (entry === undefined || other !== undefined || entry.dn === '') return null;
+  const isRight = await isPassword(client, entry.dn, password);
+  const absence = findAbsence(describeEntry(entry), options.readWall());
+  if (absence !== null) return { absent: `The account ${absence} in the directory.` };
+  if (!isRight) return null;
   const groups =
     groupBase === '' ? textsOf(entry, groupsAttribute) : await findGroups(client, entry.dn, options);
-  if (!(await isPassword(client, entry.dn, password))) return null;
   return { subject: entry.dn, name: textsOf(entry, nameAttribute)[0] ?? entry.dn, groups };
 }
 
-async function findGroups(client: Client, dn: string, { groupBase, groupFilter }: LdapOptions) {
+async function findGroups(client: Client, dn: string, options: LdapOptions) {
+  const { groupBase, groupFilter } = options;
+  // The person may not be allowed to read groups.
+  if (options.bindDn === '') await isPassword(client, '', '');
+  else await bindOwn(client, options);
   const filter = fill(groupFilter, 'dn', dn);
   // "1.1": no attributes.
   const { searchEntries } = await client.search(groupBase, { filter, attributes: ['1.1'], paged: true });

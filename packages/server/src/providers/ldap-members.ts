@@ -1,10 +1,10 @@
+import type { Instant } from '../core/nouns/instant.ts';
 import type { GroupAnswer } from '../core/rules/directory-groups.ts';
+import { ACCOUNT_ATTRIBUTES, findAbsence, type LdapEntry } from './ldap-account.ts';
 import { ProviderFault } from './sign-in-provider.ts';
 
-/** Reads one entry: the values of its attributes by their names in lower case; `null`: there is none. */
+/** Reads one entry; `null`: there is none. */
 type ReadEntry = (dn: string, attributes: readonly string[]) => Promise<LdapEntry | null>;
-
-export type LdapEntry = Readonly<Record<string, readonly string[]>>;
 
 /** Lists of names in the directory, and of login names (`posixGroup`). */
 const MEMBER_LISTS = ['member', 'uniqueMember'] as const;
@@ -29,27 +29,32 @@ const MAX_TOTAL = 50_000;
 const AT_ONCE = 20;
 
 /**
- * Who is in each group, by the attribute with their names. Members of groups within it are members, too.
+ * Who is in each group, by the attribute with their names. Members of groups within it are members, too, and
+ * accounts that are disabled or have expired are none.
  * Whatever is in doubt keeps a whole group from being answered: half of it would look like the rest had left.
  */
 export async function listMembers(
   read: ReadEntry,
   groups: readonly string[],
   nameAttribute: string,
+  now: Instant,
 ): Promise<readonly GroupAnswer[]> {
   const answers: GroupAnswer[] = [];
-  const budget = { members: MAX_TOTAL };
-  for (const dn of groups) answers.push(await answer(read, dn, nameAttribute, budget));
+  const pass = { name: nameAttribute, now, members: MAX_TOTAL };
+  for (const dn of groups) answers.push(await answer(read, dn, pass));
   return answers;
 }
 
-interface Budget {
+interface Pass {
+  readonly name: string;
+  readonly now: Instant;
+  /** How many members may still come. */
   members: number;
 }
 
-async function answer(read: ReadEntry, dn: string, name: string, budget: Budget): Promise<GroupAnswer> {
+async function answer(read: ReadEntry, dn: string, pass: Pass): Promise<GroupAnswer> {
   try {
-    return { dn, members: await collect(read, dn, name, budget) };
+    return { dn, members: await collect(read, dn, pass) };
   } catch (error) {
     if (error instanceof ProviderFault) return { dn, problem: error.message };
     throw error;
@@ -57,8 +62,9 @@ async function answer(read: ReadEntry, dn: string, name: string, budget: Budget)
 }
 
 /** Goes through the group and the groups within it, each entry once. */
-async function collect(read: ReadEntry, dn: string, name: string, budget: Budget) {
-  const attributes = ['objectClass', name, ...MEMBER_LISTS, LOGIN_NAMES];
+async function collect(read: ReadEntry, dn: string, budget: Pass) {
+  const { name, now } = budget;
+  const attributes = ['objectClass', name, ...MEMBER_LISTS, LOGIN_NAMES, ...ACCOUNT_ATTRIBUTES];
   const group = await read(dn, attributes);
   if (group === null) throw refused('The directory has no group with this name, or does not show it.');
   const names = new Set<string>(await valuesOf(read, dn, group, LOGIN_NAMES));
@@ -81,7 +87,7 @@ async function collect(read: ReadEntry, dn: string, name: string, budget: Budget
         const own = isGroup(entry) ? logins : (entry[name.toLowerCase()] ?? []);
         if (isGroup(entry)) spend(budget, names.size, own.length);
         if (isGroup(entry) || own.length > 0) found++;
-        for (const one of own) names.add(one);
+        if (findAbsence(entry, now) === null) for (const one of own) names.add(one);
       }
     }
     // People who have left may still be listed. But an account that may not read people sees none of them.
@@ -98,7 +104,7 @@ function isGroup({ objectclass = [] }: LdapEntry): boolean {
 }
 
 /** A group that is too large leaves the others what they need. */
-function spend(budget: Budget, before: number, more: number): void {
+function spend(budget: Pass, before: number, more: number): void {
   requireFew(before + more);
   budget.members -= more;
   if (budget.members < 0) throw refused(`All groups together have more than ${MAX_TOTAL} members.`);

@@ -21,6 +21,12 @@ export interface Person {
   readonly shownAgoMs?: number | null;
 }
 
+/** Somebody whose account in the directory is disabled or has expired. They count as nobody. */
+export interface Absent {
+  /** Why, for the audit log: whoever signs in is not told. */
+  readonly absent: string;
+}
+
 /** Where people of a company sign in. Every failure is a `ProviderFault`. */
 export interface SignInProvider {
   /**
@@ -39,7 +45,7 @@ export interface SignInProvider {
 /** Where the names and passwords of a company are checked. Every failure is a `ProviderFault`. */
 export interface Directory {
   /** `null`: nobody has this name and this password. `signal`: nobody waits for the answer any more. */
-  find(name: string, password: string, signal?: AbortSignal): Promise<Person | null>;
+  find(name: string, password: string, signal?: AbortSignal): Promise<Person | Absent | null>;
   /** Throws if nobody could be found now. */
   probe(): Promise<void>;
   /** Who is in these groups, by the names that people have here. */

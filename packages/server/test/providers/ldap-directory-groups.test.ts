@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import type { GetAnswer } from '@berth/protocol/admin/admin-api';
 import { Attribute, Change, Client } from 'ldapts';
 import { READER, ROOT, startSlapd } from '../../../../test/support/slapd.ts';
-import { openTestApp, readEvents } from '../../../../test/support/test-app.ts';
+import { openTestApp, readEvents, START } from '../../../../test/support/test-app.ts';
 import { MINUTE_MS } from '../../src/core/nouns/instant.ts';
 import { createLdapDirectory } from '../../src/providers/ldap-directory.ts';
 
@@ -107,7 +107,7 @@ describe('groups of the directory in rules', () => {
     t.after(() => flood.close());
     const directory = createLdapDirectory({
       url: `ldap://127.0.0.1:${(flood.address() as AddressInfo).port}`,
-      ...{ startTls: false, ca: null, bindDn: '', bindPassword: '', timeoutMs: 1e6 },
+      ...{ startTls: false, ca: null, bindDn: '', bindPassword: '', timeoutMs: 1e6, readWall: () => START },
       ...{ base: 'dc=a', filter: '(uid={name})', nameAttribute: 'uid', groupsAttribute: 'memberOf' },
       ...{ groupBase: '', groupFilter: '(member={dn})' },
     });

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { pollUntil } from '../../../../test/support/poll.ts';
 import { READER, startSlapd } from '../../../../test/support/slapd.ts';
-import { FOREIGN, openTestApp, readEvents } from '../../../../test/support/test-app.ts';
+import { FOREIGN, openTestApp, readEvents, START } from '../../../../test/support/test-app.ts';
 import { SESSION_LIFETIME_MS } from '../../src/core/access/token.ts';
 import { createLdapDirectory } from '../../src/providers/ldap-directory.ts';
 
@@ -237,7 +237,14 @@ describe('a directory that cannot be asked', () => {
       groupsAttribute: 'memberOf',
     };
     const groups = { groupBase: '', groupFilter: '(member={dn})' };
-    const how = { startTls: true, ca: null, bindDn: '', bindPassword: '', timeoutMs: 200 };
+    const how = {
+      startTls: true,
+      ca: null,
+      bindDn: '',
+      bindPassword: '',
+      timeoutMs: 200,
+      readWall: () => START,
+    };
     for (const url of [`ldap://${host}`, `ldaps://${host}`]) {
       const directory = createLdapDirectory({ url, ...people, ...groups, ...how });
       const expected = { kind: 'unavailable', message: `The directory ${host} does not answer in time.` };

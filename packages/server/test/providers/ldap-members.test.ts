@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type LdapEntry, listMembers, MAX_MEMBERS } from '../../src/providers/ldap-members.ts';
+import { START } from '../../../../test/support/test-app.ts';
+import type { LdapEntry } from '../../src/providers/ldap-account.ts';
+import { listMembers, MAX_MEMBERS } from '../../src/providers/ldap-members.ts';
 
 /** A directory that has these entries. Names that are asked for and not there have no values. */
 function ask(entries: Readonly<Record<string, LdapEntry>>, groups: readonly string[] = ['cn=cad']) {
@@ -9,7 +11,7 @@ function ask(entries: Readonly<Record<string, LdapEntry>>, groups: readonly stri
     const empty = Object.fromEntries(attributes.map((name) => [name.toLowerCase(), []]));
     return entry === undefined ? null : { ...empty, ...entry };
   };
-  return listMembers(read, groups, 'sAMAccountName');
+  return listMembers(read, groups, 'sAMAccountName', START);
 }
 
 const person = (name: string): LdapEntry => ({ objectclass: ['user'], samaccountname: [name] });
@@ -71,14 +73,14 @@ describe('members of a group', () => {
       const first = { objectclass: ['group'], ...part(0, 1499) };
       return { ...empty, ...(attributes.length > 1 ? first : parts[attributes[0] as string]) };
     };
-    const [answer] = await listMembers(read, ['cn=cad'], 'sAMAccountName');
+    const [answer] = await listMembers(read, ['cn=cad'], 'sAMAccountName', START);
     assert.ok(answer !== undefined && 'members' in answer);
     assert.deepEqual(
       answer.members,
       names.map((dn) => dn.slice(3)),
     );
     delete parts['member;range=3000-*'];
-    const [cut] = await listMembers(read, ['cn=cad'], 'sAMAccountName');
+    const [cut] = await listMembers(read, ['cn=cad'], 'sAMAccountName', START);
     assert.ok(cut !== undefined && 'problem' in cut);
     assert.match(cut.problem, /only a part/);
   });
@@ -140,7 +142,7 @@ describe('a group is not answered', () => {
     const names = Array.from({ length: MAX_MEMBERS }, (_, n) => `cn=p${n}`);
     const groups = Array.from({ length: 6 }, (_, n) => `cn=g${n}`);
     const read = async (dn: string) => (groups.includes(dn) ? group(...names) : person(dn));
-    const answers = await listMembers(read, groups, 'sAMAccountName');
+    const answers = await listMembers(read, groups, 'sAMAccountName', START);
     assert.deepEqual(
       answers.map((one) => 'members' in one),
       [true, true, true, true, true, false],

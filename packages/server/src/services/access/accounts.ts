@@ -3,7 +3,7 @@ import { foldName } from '../../core/access/person.ts';
 import type { Role } from '../../core/access/role.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Refused } from '../../core/outcome.ts';
-import type { Person } from '../../providers/sign-in-provider.ts';
+import type { Absent, Person } from '../../providers/sign-in-provider.ts';
 import type { AccountRecord } from '../../store/access-record.ts';
 import type { Clock } from '../../store/clock.ts';
 import type { Executed, Store } from '../../store/store.ts';
@@ -206,7 +206,7 @@ interface Judging {
 interface Judgement {
   /** The hash of the account that it matches. */
   readonly checkedHash: string | null;
-  /** Why the right password does not count, for the audit log. */
+  /** Why not even the right password would count, for the audit log. */
   readonly reason: string | null;
   /** Somebody in the directory. */
   readonly person: Person | null;
@@ -227,17 +227,19 @@ async function judge(
     // To a client elsewhere, the right password must look like a wrong one in every way.
     const isKeptOut = isOnlyHere && !isHere && account !== null && account.role !== 'user';
     const isOwn = isKnown && !isKeptOut;
-    let person: Person | null = null;
+    let found: Person | Absent | null = null;
     if (people !== null && hash === null && !(await hasAccount(store, name))) {
       attempt.askDirectory();
       // Whoever leaves before the answer has made the directory count a guess all the same.
-      person = await people.find(name, password, signal).catch((error) => {
+      found = await people.find(name, password, signal).catch((error) => {
         if (signal?.aborted === true) isRight = false;
         throw error;
       });
     }
+    const person = found !== null && 'subject' in found ? found : null;
+    const absent = found !== null && 'absent' in found ? found.absent : null;
     isRight = isOwn || person !== null;
-    const reason = isKnown && isKeptOut ? KEPT_OUT : null;
+    const reason = absent ?? (isKnown && isKeptOut ? KEPT_OUT : null);
     return { checkedHash: isOwn ? hash : null, reason, person };
   } finally {
     // A request rejected by the queue or the disk was not a guess.

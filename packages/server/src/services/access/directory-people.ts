@@ -7,14 +7,14 @@ import {
   roleOfGroups,
   sayNoRole,
 } from '../../core/access/role-of-groups.ts';
-import { type Directory, type Person, ProviderFault } from '../../providers/sign-in-provider.ts';
+import { type Absent, type Directory, type Person, ProviderFault } from '../../providers/sign-in-provider.ts';
 import { unavailable } from './single-sign-on.ts';
 import { hashToken, makeToken, type Tokens } from './tokens.ts';
 
 /** People who have no account, and whose passwords the directory of the company checks. */
 export interface DirectoryPeople {
   /** `null`: nobody there has this name and this password. */
-  find(name: string, password: string, signal?: AbortSignal): Promise<Person | null>;
+  find(name: string, password: string, signal?: AbortSignal): Promise<Person | Absent | null>;
   /** Returns a new token. */
   admit(person: Person, from: Arrival, execute: Tokens['execute']): Promise<string>;
   /** What is wrong with the directory; `null`: nothing. */
