@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { describe, test } from 'node:test';
 import { openHostileProvider } from '../../support/openid/hostile-provider.ts';
 import { CLIENT } from '../../support/openid/real-provider.ts';
-import { openSignInSite } from '../../support/openid/sign-in-site.ts';
+import { openSignInSite, PAGE } from '../../support/openid/sign-in-site.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
 import {
   CONTROL,
@@ -263,6 +263,42 @@ describe('an e-mail address of somebody else', () => {
       const { session, code, message } = await site.finish(cookie, query);
       if (expected === 'admin') assert.equal((await site.who(session)).body.role, 'admin');
       else assert.equal(code, 'sign_in_refused', message);
+    });
+  }
+});
+
+describe('a page under a name that was rebound to this machine', () => {
+  const GUESS = { name: 'admin', password: 'a guess' };
+  const basic = { authorization: `Basic ${btoa('admin:a guess')}` };
+  type Ask = (app: TestApp, headers: Record<string, string>) => ReturnType<TestApp['get']>;
+  const ways: Readonly<Record<string, Ask>> = {
+    '/auth': (app, headers) => app.get('/auth', { peer: FOREIGN, headers: { ...basic, ...headers } }),
+    'the sign-in of the page': (app, headers) =>
+      app.post('/api/admin/session/start', GUESS, { peer: FOREIGN, headers }),
+    'the sign-in with a provider': (app, headers) =>
+      app.post('/api/admin/session/provider', { page: PAGE }, { peer: FOREIGN, headers }),
+  };
+  const browsers = {
+    'a modern browser': { origin: 'http://evil.example:8080', 'sec-fetch-site': 'same-origin' },
+    'an older browser': {
+      'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:60.0) Gecko/20100101 Firefox/60.0',
+    },
+  };
+  for (const [way, ask] of Object.entries(ways)) {
+    for (const [how, headers] of Object.entries(browsers)) {
+      test(`DNS rebinding: guesses no password by ${way} in ${how}`, async (t) => {
+        const app = await openTestApp(t);
+        const { status, body } = await ask(app, { ...headers, host: 'evil.example:8080' });
+        assert.deepEqual([status, body.code], [403, 'host_not_allowed']);
+        const own = await ask(app, { ...headers, host: '127.0.0.1:8080' });
+        assert.notEqual(own.body.code, 'host_not_allowed');
+      });
+    }
+
+    test(`DNS rebinding: programs use any name for ${way}`, async (t) => {
+      const app = await openTestApp(t);
+      const { body } = await ask(app, { 'user-agent': 'curl/8.5.0', host: 'an-alias-of-ours.example' });
+      assert.notEqual(body.code, 'host_not_allowed');
     });
   }
 });

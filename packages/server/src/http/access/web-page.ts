@@ -32,8 +32,9 @@ interface PageRequest {
  */
 export function admitPage(visit: PageRequest): true | Promise<void> {
   const { route, request, peer } = visit;
-  const isFree = ACCESS[route.access].class === 'public' || peer.isControl;
-  return isFree || !isFromBrowser(request.headers) ? true : admitBrowser(visit);
+  // A page under a rebound name could guess passwords, in the place and at the address of its visitor.
+  const isPublic = ACCESS[route.access].class === 'public' && route.takesPassword !== true;
+  return isPublic || peer.isControl || !isFromBrowser(request.headers) ? true : admitBrowser(visit);
 }
 
 async function admitBrowser(visit: PageRequest): Promise<void> {

@@ -201,7 +201,7 @@ export function errorsOf(route: Route, method: string): readonly ErrorCode[] {
   const headers = route.headers === undefined ? [] : (['validation_error'] as const);
   const confirming = route.mustConfirm === undefined ? [] : CONFIRM_ERRORS;
   const access = [...ACCESS_ERRORS[ACCESS[route.access].class], ...confirming];
-  const password: readonly ErrorCode[] = route.takesPassword === true ? ['tls_required'] : [];
+  const password = route.takesPassword === true ? (['host_not_allowed', 'tls_required'] as const) : [];
   const all = [...access, ...password, ...body, ...query, ...headers, ...route.errors, ...COMMON_ERRORS];
   return [...new Set<ErrorCode>(all)];
 }
