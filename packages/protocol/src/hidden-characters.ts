@@ -26,6 +26,13 @@ export function findHidden(name: string): string | null {
   return name !== '' && withoutHidden(name) === '' ? codeOf(name) : null;
 }
 
+/** Escapes what a name must not contain, for pages: names from before the check, or from settings. */
+export function escapeHidden(name: string): string {
+  return name.replace(HIDDEN, (character) =>
+    USED_IN_NAMES.test(character) ? character : escapeUnprintable(character),
+  );
+}
+
 function codeOf(text: string): string {
   return `U+${hexOf(text).toUpperCase().padStart(4, '0')}`;
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { escapeJsonText, escapeUnprintable, findHidden, withoutHidden } from '../src/hidden-characters.ts';
+import {
+  escapeHidden,
+  escapeJsonText,
+  escapeUnprintable,
+  findHidden,
+  withoutHidden,
+} from '../src/hidden-characters.ts';
 
 describe('a name with an invisible character', () => {
   const REFUSED: readonly [string, string][] = [
@@ -34,6 +40,11 @@ describe('a name with an invisible character', () => {
 
 test('hidden characters are removed, joiners and selectors too', () => {
   assert.equal(withoutHidden('b\u200do\u200cb\ufe0f\u202e'), 'bob');
+});
+
+test('a name on a page shows what it must not contain, and keeps joiners', () => {
+  assert.equal(escapeHidden('ann\u202enimda\u{e0041}'), 'ann\\u{202e}nimda\\u{e0041}');
+  assert.equal(escapeHidden('b\u200dob \u2764\ufe0f'), 'b\u200dob \u2764\ufe0f');
 });
 
 test('text for a terminal shows control and invisible characters', () => {

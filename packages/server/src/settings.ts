@@ -4,6 +4,7 @@ import { LOG_FORMATS, LOG_LEVELS } from '@berth/shell/console/log-line';
 import { AUTH_SETTINGS } from './auth-settings.ts';
 import { parseSchedule, SCHEDULE_FORM } from './core/nouns/backup-schedule.ts';
 import { isDatabaseUrl, showDatabaseUrl } from './core/nouns/database-url.ts';
+import { explainUnfit } from './core/nouns/user-name.ts';
 import { EVENT_SETTINGS } from './event-settings.ts';
 import { type Bounded, isOrigin, type Setting } from './setting.ts';
 
@@ -52,6 +53,10 @@ const TABLE = [
     path: 'page.name',
     isLive: true,
     default: '',
+    findFault: (value) => {
+      const problem = explainUnfit(String(value));
+      return problem === null ? null : `"page.name" ${problem}.`;
+    },
     about: "Name of this server on the administrator's page, such as that of the company.",
   },
   {

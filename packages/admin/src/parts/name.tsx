@@ -1,3 +1,4 @@
+import { escapeHidden } from '@berth/protocol/hidden-characters';
 import { linkToPerson } from '../data/route.ts';
 import { sayUser } from '../words/describe-event.ts';
 
@@ -6,22 +7,23 @@ const TAIL = 8;
 const LONG = 22;
 
 /**
- * A name that a person chose: always text, in its own direction. If it is too long, its middle gives way; it
- * is whole on hover and focus.
+ * A name that a person chose: always text, in its own direction, with nothing hidden. If it is too long, its
+ * middle gives way; it is whole on hover and focus.
  */
 export function Name({ text, isStrong = false }: { readonly text: string; readonly isStrong?: boolean }) {
-  const letters = Array.from(text);
+  const shown = escapeHidden(text);
+  const letters = Array.from(shown);
   const strong = isStrong ? ' strong' : '';
   if (letters.length <= LONG) {
     return (
       <bdi class={`name${strong}`} dir="auto">
-        {text}
+        {shown}
       </bdi>
     );
   }
   const tail = letters.slice(-TAIL).join('');
   return (
-    <bdi class={`name long${strong}`} dir="auto" title={text} data-tail={tail}>
+    <bdi class={`name long${strong}`} dir="auto" title={shown} data-tail={tail}>
       <span class="head">
         {letters.slice(0, -TAIL).join('')}
         <span class="tail">{tail}</span>

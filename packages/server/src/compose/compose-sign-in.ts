@@ -1,3 +1,4 @@
+import { escapeHidden } from '@berth/protocol/hidden-characters';
 import { type Config, ConfigError } from '../config.ts';
 import { SECOND_MS } from '../core/nouns/instant.ts';
 import { createLdapDirectory } from '../providers/ldap-directory.ts';
@@ -34,7 +35,7 @@ export function composeSignIn(
 }
 
 function nameOfProvider({ name, issuer }: ProviderSettings): string {
-  return name || (URL.parse(issuer)?.host ?? '');
+  return escapeHidden(name) || (URL.parse(issuer)?.host ?? '');
 }
 
 /** What people sign in with from other machines; `null`: also with accounts of the server. */

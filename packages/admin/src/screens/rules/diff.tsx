@@ -1,3 +1,4 @@
+import { escapeHidden } from '@berth/protocol/hidden-characters';
 import { type DiffLine, foldDiff } from '../../words/line-diff.ts';
 
 const WORDS = { '+': 'Added: ', '-': 'Removed: ', ' ': '' } as const;
@@ -24,7 +25,7 @@ export function Diff({ lines, label }: { readonly lines: readonly DiffLine[]; re
             </span>
             <code>
               <span class="hidden-text">{WORDS[line.sign]}</span>
-              {line.text || ' '}
+              {escapeHidden(line.text) || ' '}
             </code>
           </li>
         ),

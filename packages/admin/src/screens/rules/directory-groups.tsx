@@ -1,3 +1,4 @@
+import { escapeHidden } from '@berth/protocol/hidden-characters';
 import { useState } from 'preact/hooks';
 import { useResource } from '../../data/resource.ts';
 import { Button } from '../../parts/button.tsx';
@@ -50,7 +51,7 @@ function Line({ one, isOpen, onOpen }: LineProps) {
           <Time at={at} as="distance" />
         </td>
         <td class="breaks">
-          {directory}
+          {escapeHidden(directory)}
           {problem !== null && (
             <small class="loud-rule">
               <Shape level="warning" /> {problem} The members stay as they were.

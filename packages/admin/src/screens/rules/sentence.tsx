@@ -1,3 +1,4 @@
+import { escapeHidden } from '@berth/protocol/hidden-characters';
 import { Shape } from '../../parts/shape.tsx';
 import { type Rule, sayRule } from '../../words/rules.ts';
 
@@ -22,10 +23,10 @@ export function Sentence({ rule, slots, isLoud = false }: SentenceProps) {
       {sayRule(rule, slots).map(({ text, isName }, index) =>
         isName ? (
           <b key={index}>
-            <bdi>{text}</bdi>
+            <bdi>{escapeHidden(text)}</bdi>
           </b>
         ) : (
-          text
+          escapeHidden(text)
         ),
       )}
     </span>

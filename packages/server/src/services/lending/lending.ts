@@ -149,11 +149,13 @@ export function identifyTaker(request: LendingRequest) {
   const identified = identify(request);
   const { user } = identified;
   if (!PLAIN_NAME.test(user)) requireFit(user, request.user === null ? 'os_hostname' : 'user');
+  const { instance = '' } = request;
+  if (instance !== '' && !PLAIN_NAME.test(instance)) requireFit(instance, 'instance');
   return identified;
 }
 
 /** A name that looks like another one, or like nothing, would mislead readers of a list. */
-export function requireFit(user: string, field: 'user' | 'os_hostname'): void {
-  const problem = explainUnfit(user);
+export function requireFit(name: string, field: 'user' | 'os_hostname' | 'instance'): void {
+  const problem = explainUnfit(name);
   if (problem !== null) throw new RequestError('validation_error', `"${field}" ${problem}.`, { field });
 }

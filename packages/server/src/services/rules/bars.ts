@@ -1,6 +1,7 @@
 import { RequestError } from '@berth/protocol/request-error';
 import type { Actor } from '../../core/nouns/actor.ts';
 import type { Bar, BarKind } from '../../core/nouns/bar.ts';
+import { explainUnfit } from '../../core/nouns/user-name.ts';
 import { type Asker, type Barring, listBarring } from '../../core/rules/rules.ts';
 import type { BarRecord } from '../../store/rules-record.ts';
 import type { Executed, Store } from '../../store/store.ts';
@@ -21,7 +22,7 @@ export function createBars(store: Store): Bars {
   return {
     list: () => store.read({ kind: 'list_bars' }),
     async add(bar, by) {
-      const problem = refuseEntry(bar.kind, bar.pattern);
+      const problem = refuseEntry(bar.kind, bar.pattern) ?? explainUnfit(bar.pattern);
       if (problem !== null) {
         throw new RequestError('validation_error', `"pattern" ${problem}.`, { field: 'pattern' });
       }

@@ -1,4 +1,6 @@
+import { escapeUnprintable } from '@berth/protocol/hidden-characters';
 import { suggest } from '@berth/protocol/suggest';
+import { explainUnfit } from '../../core/nouns/user-name.ts';
 import { MAX_MISTAKES, type Mistake, type Place, type YamlTree } from './yaml-tree.ts';
 
 /**
@@ -32,7 +34,7 @@ export class Cursor {
     if (this.#mistakes.length >= MAX_MISTAKES) return;
     const name = this.path === '' ? 'The text' : `"${this.path}"`;
     const found = this.#mistakes.length < MAX_HINTS ? hint() : '';
-    const message = shorten(`${name} ${problem}`) + found;
+    const message = escapeUnprintable(shorten(`${name} ${problem}`)) + found;
     this.#mistakes.push({ line: at.line, column: at.column, message });
   }
 
@@ -55,10 +57,10 @@ export class Cursor {
       return [];
     }
     const inside = this.path === '' ? '' : `${this.path}.`;
-    return this.#tree.entries.map(({ key, at, value }) => [
-      key,
-      new Cursor(value, this.#mistakes, inside + key, at),
-    ]);
+    return this.#tree.entries.map(({ key, at, value }) => {
+      const one = new Cursor(value, this.#mistakes, inside + key, at);
+      return [one.#requireFit(key, at), one];
+    });
   }
 
   items(max: number): readonly Cursor[] {
@@ -76,9 +78,16 @@ export class Cursor {
   }
 
   text(): string | null {
-    if (this.#tree.kind === 'text') return this.#tree.text;
+    if (this.#tree.kind === 'text') return this.#requireFit(this.#tree.text);
     this.fail(this.#tree.kind === 'empty' ? 'is empty.' : 'must be text.');
     return null;
+  }
+
+  /** Rules must not name somebody else than they seem to. */
+  #requireFit(text: string, at = this.#tree.at): string {
+    const problem = explainUnfit(text);
+    if (problem !== null) this.fail(`${problem}.`, at);
+    return text;
   }
 
   /** A name of a fixed list. */

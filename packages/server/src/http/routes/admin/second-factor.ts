@@ -1,4 +1,5 @@
 import { SECOND_FACTOR_API } from '@berth/protocol/admin/users';
+import { escapeHidden } from '@berth/protocol/hidden-characters';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Config } from '../../../config.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
@@ -23,7 +24,8 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
       isForProducts: true,
       summary: 'A new secret for an authenticator app, which has to be confirmed',
       handle: ({ caller, request }, send) => {
-        const issuer = settings.current.page.name || `Berth ${request.headers.get('host') ?? ''}`.trim();
+        const issuer =
+          escapeHidden(settings.current.page.name) || `Berth ${request.headers.get('host') ?? ''}`.trim();
         return send(secondFactors.offer(ownerOf(caller).account, issuer));
       },
     },

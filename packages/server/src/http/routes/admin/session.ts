@@ -1,4 +1,5 @@
 import { SESSION_API } from '@berth/protocol/admin/session';
+import { escapeHidden } from '@berth/protocol/hidden-characters';
 import { RequestError } from '@berth/protocol/request-error';
 import type { Peer, RequestHead } from '@berth/web/http-request';
 import type { Config } from '../../../config.ts';
@@ -104,7 +105,7 @@ async function welcome(request: RequestHead, peer: Peer, services: SessionServic
   const { accounts, singleSignOn, auth, facts, settings } = services;
   const { name, logo } = settings.current.page;
   return {
-    name,
+    name: escapeHidden(name),
     has_logo: logo !== '',
     version: facts.version,
     is_set_up: !(await accounts.isBeingSetUp()),
