@@ -145,7 +145,6 @@ export class CountingModel extends LendingModel {
     const refusal = refuseCount(request, total);
     if (refusal !== null) return refuse(refusal);
     const answer = this.#answer(license, total + count, null);
-    if (count === 0) return answer;
     const meter = this.meter(license.id, feature);
     meter.totals.set(this.#window(feature), total + count);
     meter.pending += count;

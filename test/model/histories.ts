@@ -124,7 +124,7 @@ const keyedConsumption = fc.record({
   user: fc.constantFrom(null, null, 'ada'),
   licenseId: fc.constantFrom(null, null, licenseId(1)),
   feature: fc.constantFrom(null, null, 'export' as const),
-  count: fc.constantFrom(1, 1, 1, 2),
+  count: fc.constantFrom(1, 1, 1, 2, 0),
   maxOverages: fc.constant(null),
   key: fc.constantFrom('k1', 'k2'),
 });

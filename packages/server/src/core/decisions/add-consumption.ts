@@ -132,14 +132,16 @@ function count(
   const { storedInUse: _, ...before } = view.meter as Meter;
   const total = before.total + command.count;
   const outcome = measure(view, target, total, now);
-  if (command.count === 0) return withoutEffect(view, base, outcome);
+  const tidied = collectedChanges(view, base);
+  const remembered = rememberAnswer(command, view, outcome, now);
+  if (command.count === 0) return { outcome, changes: [...tidied, ...remembered], events: base.events };
   const { feature, user } = command;
   return {
     outcome,
     changes: [
-      ...collectedChanges(view, base),
+      ...tidied,
       { kind: 'put_meter', meter: { ...before, total, pending: before.pending + command.count } },
-      ...rememberAnswer(command, view, outcome, now),
+      ...remembered,
     ],
     events: [...base.events, { kind: 'consumption_added', feature, user, count: command.count, total }],
   };

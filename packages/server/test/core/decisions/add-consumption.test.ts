@@ -122,7 +122,7 @@ describe('a count that fits', () => {
 
   test('of 0 only reads, even above the limit, and changes nothing', () => {
     for (const total of [0, 10, 99]) {
-      const decision = decideOn(consume(0, { idempotency: { key: 'k', bodyHash: 'b' } }), used(total));
+      const decision = decideOn(consume(0), used(total));
       assert.equal((decision.outcome as Measured).total, total);
       assert.deepEqual([decision.changes, decision.events], [[], []]);
     }
@@ -303,6 +303,15 @@ describe('a request with a key', () => {
       },
       isNew: true,
     });
+  });
+
+  test('is remembered although it only reads', () => {
+    const decision = decideOn(consume(0, { idempotency }), used(99));
+    const [{ outcome }, ...more] = decision.changes.flatMap((change) =>
+      change.kind === 'remember_answer' ? [change.answer] : [],
+    ) as [RememberedAnswer];
+    assert.deepEqual([outcome, more, decision.events], [decision.outcome, [], []]);
+    assert.equal(decision.changes.length, 1);
   });
 
   test('gets its first answer again, whatever the license says now', () => {

@@ -243,6 +243,22 @@ export const REPEATED_REQUESTS = {
     assert.equal(measuredOf(await exam.consume(11, withKey('k'))).total, 11);
   },
 
+  'a count of 0 is remembered like any other': async (exam: ExamStore) => {
+    const license = await exam.install();
+    await exam.consume(4);
+    await exam.consume(2, { feature: 'export' });
+    const first = await exam.consume(0, withKey('k'));
+    const ofFeature = await exam.consume(0, { feature: 'export', ...withKey('k') });
+    await exam.consume(1);
+    await exam.consume(1, { feature: 'export' });
+    await exam.restart();
+    assert.deepEqual(await exam.consume(0, withKey('k')), first);
+    assert.deepEqual(await exam.consume(0, { feature: 'export', ...withKey('k') }), ofFeature);
+    assert.equal(codeOf(await exam.consume(3, withKey('k', 'other'))), 'idempotency_key_reused');
+    assert.equal((await exam.readTotals(license)).total, 5);
+    assert.equal((await exam.listEventsOf('consumption_added', license.id)).length, 4);
+  },
+
   'the sweeper removes what is too old, and nothing else': async (exam: ExamStore) => {
     const license = await exam.install({ consumption: exampleLimits({ max: 5000 }) });
     const old = users(1100, 'old');
