@@ -29,7 +29,7 @@ const GRACE_MS = 1000;
 export class Hosts {
   /** Another host or timeline is used from now on. Called before any of its connections is handed out. */
   onMoved: () => void = () => {};
-  /** Besides the host in use, this one can be written. */
+  /** Besides the host in use, this one can be written. Called once the host in use is chosen. */
   onSecond: ((host: string) => void) | null = null;
   readonly #targets: readonly [DatabaseTarget, ...DatabaseTarget[]];
   readonly #open: typeof openConnection;
@@ -116,11 +116,11 @@ export class Hosts {
   /** Callers that look at the same time share what is found. */
   #look(options: OpeningOptions): Promise<void> {
     this.#looking ??= this.#find(options)
-      .then((primary) => {
+      .then(({ best, writable }) => {
         // While the host in use works, only a newer one is worth a move. It may have been slow to answer.
-        if (this.#isSure && compareAge(primary.lineage, this.#lineage) <= 0) return;
-        this.#use(primary);
+        if (!this.#isSure || compareAge(best.lineage, this.#lineage) > 0) this.#use(best);
         this.#isSure = true;
+        this.#noteSecond(writable.find((target) => target !== this.#target));
       })
       .finally(() => {
         this.#looking = null;
@@ -128,7 +128,8 @@ export class Hosts {
     return this.#looking;
   }
 
-  async #find(options: OpeningOptions): Promise<Primary> {
+  /** The best of the hosts that can be written, and all of them. */
+  async #find(options: OpeningOptions): Promise<{ best: Primary; writable: readonly DatabaseTarget[] }> {
     const errors: HostError[] = [];
     const found = new Map<DatabaseTarget, Primary>();
     const older: DatabaseTarget[] = [];
@@ -157,8 +158,7 @@ export class Hosts {
     clearTimeout(grace);
     const primaries = this.#targets.flatMap((target) => found.get(target) ?? []);
     const best = this.#choose(primaries, errors);
-    this.#noteSecond(primaries.find((one) => one !== best)?.target ?? older[0]);
-    return best;
+    return { best, writable: [...primaries.map(({ target }) => target), ...older] };
   }
 
   #choose(found: readonly Primary[], errors: readonly HostError[]): Primary {

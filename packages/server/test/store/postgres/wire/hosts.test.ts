@@ -41,7 +41,7 @@ function makeHosts(names: string, states: Record<string, State>, systems: Record
   };
   const hosts = new Hosts(targets, open);
   hosts.onMoved = () => moves.push(hosts.host);
-  hosts.onSecond = (host) => seconds.push(host);
+  hosts.onSecond = (other) => seconds.push(`${hosts.host} and ${other}`);
   const options: OpeningOptions = {
     target: targets[0],
     prepareStatements: true,
@@ -105,24 +105,25 @@ describe('of several hosts', () => {
     again.isDead = true;
     states.b = 'down';
     await assert.rejects(open(), /a:5432: .*is an old primary/);
-    assert.deepEqual(seconds, ['a:5432'], 'it was said while both could be written');
+    assert.deepEqual(seconds, ['b:5432 and a:5432'], 'it was said while both could be written');
   });
 
   test('the one with the newest timeline is used if two can be written, and that is said once', async () => {
     const { open, lookAround, seconds } = makeHosts('a,b', { a: 3, b: 4 });
     assert.equal((await open()).host, 'b');
     await lookAround();
-    assert.deepEqual(seconds, ['a:5432']);
+    assert.deepEqual(seconds, ['b:5432 and a:5432']);
   });
 
   test('a newer primary is found by looking around, although all connections work', async () => {
-    const { open, lookAround, states, moves } = makeHosts('a,b', { a: 3, b: 'standby' });
+    const { open, lookAround, states, moves, seconds } = makeHosts('a,b', { a: 3, b: 'standby' });
     const connection = await open();
     states.b = 4;
     await lookAround();
     assert.equal(connection.isDead, true);
     assert.equal((await open()).host, 'b');
     assert.deepEqual(moves, ['b:5432']);
+    assert.deepEqual(seconds, ['b:5432 and a:5432'], 'both are named, and the new one is in use');
   });
 
   test('a newer primary is found under the same name, as behind a pooler', async () => {
@@ -146,7 +147,7 @@ describe('of several hosts', () => {
 
   test('the one in use is kept if it is slow to answer, and another one is just as new', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const { open, lookAround, states, moves } = makeHosts('a,b', { a: 3, b: 'standby' });
+    const { open, lookAround, states, moves, seconds } = makeHosts('a,b', { a: 3, b: 'standby' });
     const connection = await open();
     Object.assign(states, { a: 'silent', b: 3 });
     const looked = lookAround();
@@ -155,6 +156,7 @@ describe('of several hosts', () => {
     await looked;
     assert.equal(connection.isDead, false);
     assert.deepEqual(moves, []);
+    assert.deepEqual(seconds, ['a:5432 and b:5432']);
   });
 
   test('another database is not used, whatever happens', async () => {
