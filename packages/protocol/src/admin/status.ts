@@ -37,7 +37,7 @@ const deliveryStatus = z
     delivered_at: described(date, 'When the last event was delivered, UTC; a test counts.'),
     failing_at: described(date, 'Since when deliveries fail, UTC.'),
     error: described(z.string().nullable(), 'The last error.'),
-    waiting: described(z.int(), 'Undelivered events, counted up to a thousand.'),
+    waiting: described(z.int(), 'Undelivered events, up to 1000; after a start, those counted so far.'),
     delivered: described(z.int(), 'Events that were delivered since the start.'),
     dropped: described(z.int(), 'Events that were dropped since the start.'),
   })

@@ -9,10 +9,11 @@ import {
   linkBefore,
 } from '../../core/nouns/audit-position.ts';
 import { type Instant, MINUTE_MS, plus, SECOND_MS } from '../../core/nouns/instant.ts';
-import type { Delivery, EventReceiver, SentEvent } from '../../receivers/event-receiver.ts';
+import type { Delivery, EventReceiver } from '../../receivers/event-receiver.ts';
 import type { AuditLink } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
+import { type Page, type WaitingEvent, WaitingEvents } from './waiting-events.ts';
 
 interface DeliveryStatus {
   /** `untried`: nothing has been sent since the start. */
@@ -21,7 +22,7 @@ interface DeliveryStatus {
   /** Since when the receiver fails. */
   readonly failingAt: Instant | null;
   readonly error: string | null;
-  /** Undelivered events, counted up to a thousand. */
+  /** Undelivered events, counted up to a thousand; of a long log, those that are counted so far. */
   readonly waiting: number;
   /** Since the start. */
   readonly delivered: number;
@@ -62,25 +63,12 @@ export interface DeliveryOptions {
   readonly readMonotonicMs: () => number;
 }
 
-/** More are not counted. */
-const MAX_WAITING = 1000;
 const PAGE_LINKS = 500;
 
 /** How long a receiver that took nothing is left alone. */
 export const BACK_OFF = { firstMs: SECOND_MS, longestMs: 5 * MINUTE_MS };
 
-interface Waiting extends SentEvent {
-  readonly position: AuditPosition;
-}
-
-type Portion = readonly [Waiting, ...Waiting[]];
-
-interface Page {
-  readonly events: readonly Waiting[];
-  readonly end: AuditPosition;
-  /** There may be more. */
-  readonly isFull: boolean;
-}
+type Portion = readonly [WaitingEvent, ...WaitingEvent[]];
 
 /**
  * Delivers events to a receiver, each at least once and in order. It follows the audit log by a stored
@@ -105,6 +93,7 @@ export class Deliveries {
   #delivered = 0;
   #dropped = 0;
   #dropReason = '';
+  readonly #waiting = new WaitingEvents();
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
@@ -160,6 +149,8 @@ export class Deliveries {
     } finally {
       if (this.#dropped > droppedBefore) this.#logDrops(this.#dropped - droppedBefore);
     }
+    // So that nobody who asks waits for it.
+    if (this.#failures > 0) await this.#countWaiting();
   }
 
   async #deliverAll(receiver: EventReceiver): Promise<void> {
@@ -237,18 +228,18 @@ export class Deliveries {
   }
 
   /** The server's time may have been set back, so a monotonic clock decides, too. */
-  #isTooOld({ id, at }: Waiting, now: Instant): boolean {
+  #isTooOld({ id, at }: WaitingEvent, now: Instant): boolean {
     const { giveUpMs, readMonotonicMs } = this.#options;
     const triedMs = this.#firstTry?.id === id ? readMonotonicMs() - this.#firstTry.atMs : 0;
     return giveUpMs !== null && (now >= at + giveUpMs || triedMs >= giveUpMs);
   }
 
-  #settle({ position }: Waiting): void {
+  #settle({ position }: WaitingEvent): void {
     this.#position = position;
     this.#isUnsaved = true;
   }
 
-  #drop(event: Waiting, reason: string): true {
+  #drop(event: WaitingEvent, reason: string): true {
     this.#settle(event);
     this.#dropped += 1;
     this.#dropReason = reason;
@@ -256,7 +247,7 @@ export class Deliveries {
   }
 
   #noteDelivered(events: Portion, now: Instant): void {
-    this.#settle(events.at(-1) as Waiting);
+    this.#settle(events.at(-1) as WaitingEvent);
     this.#delivered += events.length;
     this.#deliveredAt = now;
     this.#noteTaken();
@@ -322,17 +313,13 @@ export class Deliveries {
     return isSetBack || isBehind ? saved : (this.#position as AuditPosition);
   }
 
-  /** A round may be under way meanwhile, so this changes nothing. */
+  /** A round may be under way meanwhile, so this changes no cursor. */
   async #countWaiting(): Promise<number> {
     const { store, follower } = this.#options;
     const saved = await store.read({ kind: 'find_cursor', follower });
-    let count = 0;
-    for (let at = saved && this.#continueFrom(saved); at !== null && count < MAX_WAITING; ) {
-      const { events, end, isFull } = await this.#readPage(at);
-      count += events.length;
-      at = isFull ? end : null;
-    }
-    return count;
+    if (saved === null) return 0;
+    const kinds = [...(this.#target.kinds ?? [])].join();
+    return this.#waiting.count(this.#continueFrom(saved), kinds, (after) => this.#readPage(after));
   }
 
   async #readPage(after: AuditPosition): Promise<Page> {
@@ -342,7 +329,7 @@ export class Deliveries {
     return { events, end: endOfLink(links.at(-1)?.seq ?? after.seq), isFull: links.length >= PAGE_LINKS };
   }
 
-  #pick({ seq, chain, at, events }: AuditLink, after: AuditPosition): readonly Waiting[] {
+  #pick({ seq, chain, at, events }: AuditLink, after: AuditPosition): readonly WaitingEvent[] {
     const licenseId = chain === 0 ? null : chain;
     const { kinds } = this.#target;
     return events
@@ -361,7 +348,7 @@ export class Deliveries {
   }
 }
 
-function* portion(events: readonly Waiting[], most: number): Generator<Portion> {
+function* portion(events: readonly WaitingEvent[], most: number): Generator<Portion> {
   for (let at = 0; at < events.length; at += most) {
     yield events.slice(at, at + most) as unknown as Portion;
   }

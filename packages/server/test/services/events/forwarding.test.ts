@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { openTestStore } from '../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../test/support/test-license.ts';
 import type { Follower } from '../../../src/core/nouns/audit-position.ts';
-import { DAY_MS } from '../../../src/core/nouns/instant.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
 import type { Delivery, EventReceiver } from '../../../src/receivers/event-receiver.ts';
 import { Deliveries } from '../../../src/services/events/deliveries.ts';
 import { createQuietLog } from '../../../src/telemetry/log.ts';
@@ -53,6 +53,36 @@ test('every event is sent in portions, and a portion that failed again, by whoev
   assert.deepEqual([state, waiting, delivered], ['failing', 2, 3]);
   await create().deliver();
   assert.deepEqual(portions.slice(2), [['dan', 'eve']]);
+});
+
+test('what waits for a receiver that fails is counted without reading the log again', async (t) => {
+  const { store, clock, answers, create, register } = await openForwarding(t);
+  let links = 0;
+  const deliveries = create({
+    ...store,
+    async read(query) {
+      const answer = await store.read(query);
+      if (query.kind === 'list_audit') links += (answer as readonly unknown[]).length;
+      return answer;
+    },
+  });
+  const look = async () => {
+    links = 0;
+    const { waiting } = await deliveries.describe();
+    return { waiting, links };
+  };
+  await register('ann', 'bob', 'cat', 'dan', 'eve');
+  answers.push({ kind: 'delivered' }, { kind: 'failed', reason: 'it is away' });
+  await deliveries.deliver();
+  assert.deepEqual(await look(), { waiting: 2, links: 0 });
+  await register('fay');
+  assert.deepEqual(await look(), { waiting: 3, links: 1 });
+  assert.deepEqual(await look(), { waiting: 3, links: 0 });
+  clock.advance(MINUTE_MS);
+  await deliveries.deliver();
+  assert.deepEqual(await look(), { waiting: 0, links: 0 });
+  await register('gus', 'hal');
+  assert.deepEqual(await look(), { waiting: 2, links: 2 });
 });
 
 test('no event is too old', async (t) => {
