@@ -42,6 +42,8 @@ function request(line: string, headers: readonly string[], body = ''): string {
 }
 
 const HOST = 'Host: 127.0.0.1';
+const BODY = '{"user":"ann"}';
+const USER = ['Content-Length: 14'];
 const REGISTER = 'POST /api/v4/register HTTP/1.1';
 
 /** Bytes that are no request of ours, and what is answered. */
@@ -49,7 +51,9 @@ const BROKEN: Readonly<Record<string, readonly [string, ErrorCode]>> = {
   'a TLS handshake': ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 'bad_request'],
   words: ['hello, is anybody there?\r\n\r\n', 'bad_request'],
   'HTTP/2': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad_request'],
-  'an unknown method': [request('BREW / HTTP/1.1', [HOST]), 'bad_request'],
+  'an unknown method': [request('BREW / HTTP/1.1', [HOST]), 'not_implemented'],
+  'a method in small letters': [request('get / HTTP/1.1', [HOST]), 'not_implemented'],
+  'an unknown method in no request': ['BREW me some tea\r\n\r\n', 'bad_request'],
   CONNECT: [request('CONNECT example.com:443 HTTP/1.1', [HOST]), 'bad_request'],
   'oversized headers': [request('GET / HTTP/1.1', [HOST, `X: ${'a'.repeat(20_000)}`]), 'headers_too_large'],
   'an oversized URL': [request(`GET /${'a'.repeat(20_000)} HTTP/1.1`, [HOST]), 'headers_too_large'],
@@ -65,6 +69,12 @@ const BROKEN: Readonly<Record<string, readonly [string, ErrorCode]>> = {
     'bad_request',
   ],
   'invalid chunks': [request(REGISTER, [HOST, 'Transfer-Encoding: chunked'], 'xyz\r\n'), 'bad_request'],
+  'an unknown coding, in chunks': [
+    request(REGISTER, [HOST, 'Transfer-Encoding: gzip, chunked'], '0\r\n\r\n'),
+    'not_implemented',
+  ],
+  'an unknown coding without chunks': [request(REGISTER, [HOST, 'Transfer-Encoding: gzip']), 'bad_request'],
+  'an unknown expectation': [request(REGISTER, [HOST, 'Expect: tea', ...USER], BODY), 'expectation_failed'],
   'a URL of another protocol': [request('GET ftp://example.com/ HTTP/1.1', [HOST]), 'bad_request'],
   'an asterisk': [request('OPTIONS * HTTP/1.1', [HOST]), 'bad_request'],
   TRACE: [request('TRACE / HTTP/1.1', [HOST]), 'method_not_allowed'],
@@ -83,10 +93,12 @@ describe('an invalid request is answered in JSON', () => {
 describe('an unusual but valid request is answered', () => {
   const odd: Readonly<Record<string, string>> = {
     'HTTP/1.0 without a Host': request('GET / HTTP/1.0', []),
-    'an unknown expectation': request(
+    'an empty expectation': request(REGISTER, [HOST, 'Expect:', ...USER], BODY),
+    'an expectation in HTTP/1.0': request('GET / HTTP/1.0', ['Expect: tea']),
+    'chunks in capitals': request(
       REGISTER,
-      [HOST, 'Expect: tea', 'Content-Length: 14'],
-      '{"user":"ann"}',
+      [HOST, 'Transfer-Encoding: Chunked'],
+      `e\r\n${BODY}\r\n0\r\n\r\n`,
     ),
     'an absolute URL': request('GET http://127.0.0.1/ HTTP/1.1', [HOST]),
     'an upgrade that is not supported':

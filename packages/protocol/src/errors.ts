@@ -8,6 +8,8 @@
 const FACTS = {
   // The request was rejected before a decision.
   bad_request: { title: 'The request is not valid HTTP' },
+  not_implemented: { title: 'The server does not know this method or Transfer-Encoding', status: 501 },
+  expectation_failed: { title: 'The server does not meet this expectation', status: 417 },
   request_timeout: { title: 'The request arrived too slowly', status: 408, retryable: true },
   headers_too_large: { title: 'The request headers are too large', status: 431 },
   not_found: {
@@ -47,6 +49,7 @@ const FACTS = {
   },
   too_many_subscribers: { title: 'Too many clients are following the events', status: 429, retryable: true },
   payload_too_large: { title: 'The body is too large', status: 413 },
+  unsupported_media_type: { title: 'The body is in a format that the server does not read', status: 415 },
   invalid_json: { title: 'The body is not valid JSON' },
   validation_error: {
     title: 'A field has an invalid value',

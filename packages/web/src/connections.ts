@@ -80,7 +80,7 @@ export function watchConnections(server: Server, { isTls, readMonotonicMs }: Wat
     if (connection !== undefined) followRequest(connection, outgoing);
   };
   server.on('request', follow);
-  // A request with an unknown Expect header is handled like any other.
+  // A request with an empty Expect header is handled like any other.
   server.on('checkExpectation', follow);
   const hangUpIfOwing = (_: unknown, socket: Socket) => {
     const connection = bySocket.get(socket);

@@ -121,13 +121,13 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const server = isTls ? createSecureServer(certificates) : createServer(TIMEOUTS);
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (isTls) outgoing.setHeaders(TLS_HEADERS);
-    const wrong = findWrongHost(incoming);
+    const wrong = findWrong(incoming);
     if (wrong === null) return answerRequest(incoming, outgoing, options);
-    const { status, body, headers } = lastReply(refuse('bad_request', wrong));
+    const { status, body, headers } = lastReply(refuse(...wrong));
     return outgoing.writeHead(status, headers).end(body);
   };
   server.on('request', handle);
-  // Node would answer these itself, but not in JSON: an unknown Expect, which may be ignored, and CONNECT.
+  // Node would answer these itself, but not in JSON: an unknown Expect, and CONNECT.
   server.on('checkExpectation', handle);
   server.on('connect', (_, socket: Socket) => refuseTunnel(socket, refuse));
   server.on('clientError', (error, socket) => answerBrokenRequest(error, socket as Socket, refuse));
@@ -183,12 +183,19 @@ function createSecureServer(certificates: TlsCertificates): Server {
   return server;
 }
 
+type Wrong = readonly [ErrorCode, string];
+
 /** HTTP/1.1 requires one Host header. With two, a proxy may have used the other one. */
-function findWrongHost({ rawHeaders, httpVersion }: IncomingMessage): string | null {
+function findWrong({ rawHeaders, httpVersion, headers }: IncomingMessage): Wrong | null {
   const isHost = (text: string, index: number) => index % 2 === 0 && /^host$/i.test(text);
   const count = rawHeaders.filter(isHost).length;
-  if (count > 1) return 'There is more than one Host header.';
-  return count === 0 && httpVersion === '1.1' ? 'The Host header is missing.' : null;
+  if (count > 1) return ['bad_request', 'There is more than one Host header.'];
+  if (count === 0 && httpVersion === '1.1') return ['bad_request', 'The Host header is missing.'];
+  // Node takes what is in the chunks for the body, whatever else was done to it.
+  if (/, *chunked$/i.test(headers['transfer-encoding'] ?? ''))
+    return ['not_implemented', 'This server only reads "Transfer-Encoding: chunked".'];
+  if (httpVersion !== '1.1' || /^$|100-continue/i.test(headers.expect ?? '')) return null;
+  return ['expectation_failed', 'This server only meets "Expect: 100-continue".'];
 }
 
 export async function listening(server: Server, start: () => void): Promise<void> {
@@ -199,19 +206,27 @@ export async function listening(server: Server, start: () => void): Promise<void
   });
 }
 
-const BROKEN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+const BROKEN: Readonly<Record<string, Wrong>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers are too large.'],
+  HPE_INVALID_METHOD: ['not_implemented', 'This server does not know the method of the request.'],
 };
 
+type BrokenRequest = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
+
+/** What Node has read last, if only the method in it can be wrong. */
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~\w-]+ \S+ HTTP\/1\.[01]\r\n/;
+
 /** Invalid HTTP never reaches the app; it is answered here, in JSON like all responses. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, refuse: App['refuse']): void {
+function answerBrokenRequest(error: BrokenRequest, socket: Socket, refuse: App['refuse']): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const [code, message] = BROKEN[error.code ?? ''] ?? ['bad_request', 'This is not valid HTTP.'];
-  endWith(socket, refuse(code, message));
+  const { code = '', rawPacket } = error;
+  const isRequest = code !== 'HPE_INVALID_METHOD' || REQUEST_LINE.test(rawPacket?.toString('latin1') ?? '');
+  const known = isRequest ? BROKEN[code] : undefined;
+  endWith(socket, refuse(...(known ?? ['bad_request', 'This is not valid HTTP.'])));
 }
 
 /**

@@ -1,10 +1,10 @@
 import { findMisspelt, hasDecidingField, otherSpellings } from '@berth/protocol/api/spelling';
 import { FieldError, isBlank, listReaders } from '@berth/protocol/fields';
-import { parseJsonObject } from '@berth/protocol/json-text';
+import { JsonTextError, parseJsonObject } from '@berth/protocol/json-text';
 import { RequestError } from '@berth/protocol/request-error';
 import { suggest } from '@berth/protocol/suggest';
 import { z } from 'zod';
-import type { HttpRequest } from './http-request.ts';
+import type { HeaderFields, HttpRequest } from './http-request.ts';
 import { HTTP_LIMITS } from './limits.ts';
 
 type Fields = Record<string, unknown>;
@@ -36,7 +36,7 @@ export function readInput(rules: InputRules, request: HttpRequest): Input | Prom
   const query = checkQuery(rules.query, request.url);
   if (!takesBody(rules.body, request.method)) return { query, body: {}, hasBody: false };
   const check = (bytes: Uint8Array | null): Input => {
-    const sent = parseBody(requireWithin(bytes, rules.bodyBytes));
+    const sent = parseBody(requireWithin(bytes, rules.bodyBytes), request.headers);
     return { query, body: checkBody(rules.body, sent, request.url), hasBody: true };
   };
   const bytes = request.readBody(rules.bodyBytes);
@@ -177,14 +177,25 @@ function parseWith(schema: z.ZodObject, sent: Fields): Fields {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-export function parseBody(bytes: Uint8Array): Fields {
-  let text: string;
+/** The headers only matter for a body that cannot be read: many clients send JSON under another name. */
+export function parseBody(bytes: Uint8Array, headers: HeaderFields): Fields {
   try {
-    text = decoder.decode(bytes);
-  } catch {
+    return parseJsonObject(decoder.decode(bytes));
+  } catch (error) {
+    if (error instanceof JsonTextError && error.code !== 'invalid_json') throw error;
+    if (isForeign(headers)) throw new RequestError('unsupported_media_type', FOREIGN);
+    if (error instanceof JsonTextError) throw error;
     throw new RequestError('invalid_json', 'The body is not valid UTF-8.');
   }
-  return parseJsonObject(text);
+}
+
+/** What JSON in UTF-8 is called, and any text. */
+const FAMILIAR = /^(?:|text\/plain|application\/octet-stream|[^;]*[/+]json) *(?:; *charset="?utf-?8"? *)?$/i;
+const FOREIGN = 'The body is not JSON, as its Content-Type or Content-Encoding says. Send one JSON object.';
+
+function isForeign(headers: HeaderFields): boolean {
+  const isCoded = !/^(?:identity)?$/i.test(headers.get('content-encoding') ?? '');
+  return isCoded || !FAMILIAR.test(headers.get('content-type') ?? '');
 }
 
 /**

@@ -146,7 +146,7 @@ describe('a connection stays open', () => {
     assert.equal(await Promise.race([closing(socket), enough.promise]), false);
   });
 
-  for (const header of ['', 'Expect: the best\r\n']) {
+  for (const header of ['', 'Expect:\r\n']) {
     test(`while its stream has nothing to send (${header.trim() || 'plain'})`, async (t) => {
       const server = await openServer(t);
       const socket = await server.connect(get('/events', header));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { HTTP_LIMITS } from '@berth/web/limits';
 import { openTestApp, readTraces } from '../../../../test/support/test-app.ts';
 
@@ -97,6 +98,54 @@ describe('a body that cannot be read is refused, and nothing is stored', () => {
     assert.equal((await post('/api/v4/register', body)).status, 413);
     assert.ok(read.bytes > HTTP_LIMITS.discardBytes);
     answered.resolve();
+  });
+});
+
+/** What may be said of a body that is not JSON. */
+const FOREIGN: readonly Readonly<Record<string, string>>[] = [
+  { 'content-type': 'application/x-www-form-urlencoded' },
+  { 'content-type': 'multipart/form-data; boundary=x' },
+  { 'content-type': 'application/xml' },
+  { 'content-type': 'application/json; charset="UTF-16"' },
+  { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+  { 'content-encoding': 'br, identity' },
+];
+
+/** What says nothing about a body, or that it is JSON. */
+const FAMILIAR: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { 'content-type': '' },
+  { 'content-type': 'text/plain' },
+  { 'content-type': 'application/octet-stream' },
+  { 'content-type': 'Application/JSON ; Charset=utf-8', 'content-encoding': 'identity' },
+  { 'content-type': 'application/vnd.api+json' },
+];
+
+describe('a body in a format that the server does not read', () => {
+  const gzipped = gzipSync('{"user":"ann"}');
+
+  test('is refused as such, if its headers say so', async (t) => {
+    const { post } = await openTestApp(t);
+    for (const headers of FOREIGN) {
+      for (const body of ['user=ann', gzipped]) {
+        const { status, body: told } = await post('/api/v4/register', body, { headers });
+        assert.deepEqual([status, told.code], [415, 'unsupported_media_type'], JSON.stringify(headers));
+      }
+    }
+    for (const headers of FAMILIAR) {
+      const { body: told } = await post('/api/v4/register', gzipped, { headers });
+      assert.equal(told.code, 'invalid_json', JSON.stringify(headers));
+    }
+  });
+
+  test('is read if it is JSON after all, because clients say anything', async (t) => {
+    const { post } = await openTestApp(t);
+    for (const headers of [...FOREIGN, ...FAMILIAR]) {
+      const { status, text } = await post('/api/v4/register', '{"user":"ann"}', { headers });
+      assert.equal(status, 200, text);
+      const empty = await post('/api/v4/register', '', { headers });
+      assert.equal(empty.body.code, 'missing_parameters');
+    }
   });
 });
 

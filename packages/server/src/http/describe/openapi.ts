@@ -23,6 +23,7 @@ import { pascal, shareParameters } from './share-parameters.ts';
 const COMMON_ERRORS: readonly ErrorCode[] = ['bad_request', 'internal_error'];
 const BODY_ERRORS: readonly ErrorCode[] = [
   'payload_too_large',
+  'unsupported_media_type',
   'invalid_json',
   'validation_error',
   'store_unavailable',
@@ -103,12 +104,13 @@ const RESPONSES: Readonly<Record<string, readonly [status: StatusRange, ...codes
   Forbidden: ['403', 'host_not_allowed', 'forbidden', 'csrf_rejected'],
   ForbiddenToPage: ['403', 'host_not_allowed', 'origin_not_allowed', 'csrf_rejected'],
   TooLarge: ['413', 'payload_too_large'],
+  Unreadable: ['415', 'unsupported_media_type'],
   TooMany: ['429', 'too_many_requests'],
   Failure: ['5XX', 'store_unavailable', 'internal_error'],
   CloudFailure: ['5XX', 'store_unavailable', 'cloud_unavailable', 'internal_error'],
 };
 
-type StatusRange = '400' | '401' | '403' | '413' | '429' | '5XX';
+type StatusRange = '400' | '401' | '403' | '413' | '415' | '429' | '5XX';
 
 /** Shared parts, collected while describing the operations. */
 interface Shared {
