@@ -7,6 +7,10 @@ import { temporaryFolder } from '../support/server-process.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
+function readText(path: string): string {
+  return readFileSync(new URL(path, ROOT), 'utf8');
+}
+
 /** docs/install.md promises it. Older versions of npm know nothing of `allowScripts`. */
 describe('npm ci', () => {
   test('runs no script of any package', (t) => {
@@ -33,8 +37,19 @@ describe('npm ci', () => {
     assert.equal(install(), true, 'it would without the setting');
   });
 
+  test('needs no newer Node than the README says, or npm would warn', () => {
+    const [, least] = /npm and Node (\d+) or newer/.exec(readText('README.md')) ?? [];
+    const { packages } = JSON.parse(readText('package-lock.json')) as {
+      readonly packages: Readonly<Record<string, { readonly engines?: { readonly node?: string } }>>;
+    };
+    for (const [name, { engines }] of Object.entries(packages)) {
+      const [, needed] = /^>= ?(\d+)[\w.]*$/.exec(engines?.node ?? '>=0') ?? [];
+      assert.ok(Number(needed) <= Number(least), `${name} needs Node ${engines?.node}`);
+    }
+  });
+
   test('and with it npm runs nothing before or after our scripts, so there is nothing', () => {
-    const { scripts } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'));
+    const { scripts } = JSON.parse(readText('package.json'));
     assert.deepEqual(
       Object.keys(scripts).filter((name) => /^(?:pre|post)/.test(name)),
       [],
