@@ -104,7 +104,11 @@ async function runTestFiles(files: string[], ledger: Ledger, isWhole: boolean): 
     concurrency: CONCURRENCY,
     timeout: TEST_TIMEOUT_MS,
   });
-  for await (const text of reportCompactly(ungroup(recordDurations(events, durations)), ledger)) {
+  for await (const text of reportCompactly(
+    ungroup(recordDurations(events, durations)),
+    ledger,
+    files.length,
+  )) {
     print(bundle?.translate(text) ?? text);
   }
   await endPostgres();

@@ -158,6 +158,10 @@ function* translate(event: TestEvent, state: GroupState): Generator<TestEvent> {
       } else if (event.type === 'test:diagnostic') {
         yield event;
       }
+      return;
+    // Comes at once, while the others keep the order of the files.
+    case 'test:complete':
+      if (data.nesting === 0) yield move(event, { file: data.name, entryFile: data.name });
   }
 }
 

@@ -41,11 +41,31 @@ function formatOutcome(outcome: Outcome): string {
   return outcome.kind === 'skipped' ? `skip ${outcome.name}: ${outcome.reason}\n` : '';
 }
 
+function formatSeconds(milliseconds: number): string {
+  return `(${(milliseconds / 1000).toFixed(1)} s)`;
+}
+
+/** What there is to say about a failed file after its failures. */
 function formatFile(file: string, { counts, output }: FileReport, milliseconds: number): string {
-  const mark = counts.failed > 0 ? 'FAIL' : 'ok  ';
-  const seconds = (milliseconds / 1000).toFixed(1);
-  const line = `${mark} ${relativePlace(file)}: ${formatCounts(counts)} (${seconds} s)\n`;
-  return counts.failed > 0 && output !== '' ? `${line}     printed:\n${indent(output)}\n` : line;
+  if (counts.failed === 0) return '';
+  const line = `FAIL ${relativePlace(file)}: ${formatCounts(counts)} ${formatSeconds(milliseconds)}\n`;
+  return output === '' ? line : `${line}     printed:\n${indent(output)}\n`;
+}
+
+/** How many files have ended, of how many. */
+interface Progress {
+  ended: number;
+  readonly total: number;
+}
+
+/** A file that has ended just now. */
+function formatProgress(event: TestEvent, progress: Progress): string {
+  if (event.type !== 'test:complete' || event.data.entryFile !== event.data.name) return '';
+  const { name, details } = event.data;
+  const total = String(progress.total);
+  const ended = String(++progress.ended).padStart(total.length);
+  const mark = details.passed ? 'ok  ' : 'FAIL';
+  return `[${ended}/${total}] ${mark} ${relativePlace(name)} ${formatSeconds(details.duration_ms)}\n`;
 }
 
 class FileReports {
@@ -86,16 +106,22 @@ function countOutcome(event: TestEvent, outcome: Outcome | undefined, reports: F
   if (file) reports.of(file).counts[outcome.kind]++;
 }
 
-/** One line per file, and details only for failures, skips and seeds. */
+/**
+ * One line per file as soon as it has ended. Details, only of failures, skips and seeds, follow in the order
+ * of the files: the runner keeps those of a file until all before it have ended.
+ */
 export async function* reportCompactly(
   events: AsyncIterable<TestEvent>,
   ledger: Ledger,
+  total: number,
 ): AsyncGenerator<string> {
   const reports = new FileReports();
+  const progress: Progress = { ended: 0, total };
   for await (const event of events) {
     const outcome = ledger.record(event);
     countOutcome(event, outcome, reports);
     keepOutput(event, reports);
+    yield formatProgress(event, progress);
     yield (outcome ? formatOutcome(outcome) : '') + formatDiagnostic(event) + formatEnd(event, reports);
   }
 }
