@@ -9,7 +9,7 @@ import type { RowOf } from '../../engine/tables.ts';
 import type { Answer, Answers, AuditVerdict, ListRegistrations, Query } from '../../query.ts';
 import { type Ask, answerQuery, askOver, readSnapshot } from '../wire/ask.ts';
 import type { Connection } from '../wire/connection.ts';
-import { toFault } from '../wire/database-error.ts';
+import { isRetryable, toFault } from '../wire/database-error.ts';
 import type { Pool } from '../wire/pool.ts';
 import { listSecrets, openSecret } from '../wire/sealed-secrets.ts';
 import { numberLinks } from '../write/number-links.ts';
@@ -30,6 +30,9 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 
 /** A verification counts the rows of the whole log. */
 const VERIFY_TIMEOUT_MS = 600_000;
+
+/** After a newer server has changed the tables, each connection may fail once before it is replaced. */
+const MAX_ATTEMPTS = 30;
 
 /** Queries that depend on the numbers of the links. */
 const NUMBERED: readonly Query['kind'][] = ['list_audit', 'search_audit', 'describe_audit', 'list_links'];
@@ -96,7 +99,7 @@ export class PostgresReader {
       if (query.kind !== 'describe_store') return answerAny(ask, query, now, masterKeys);
       return { ...(await describeStore(ask, now)), host: this.#describeHost() };
     };
-    return this.#pool.use(async (connection) => {
+    return repeat(this.#pool, async (connection) => {
       if (QUICK.includes(query.kind)) return read(askOver(connection));
       if (NUMBERED.includes(query.kind)) await numberAll(connection);
       return readSnapshot(connection, STATEMENT_TIMEOUT_MS, read);
@@ -105,7 +108,7 @@ export class PostgresReader {
 
   #verify(deserted: AbortSignal): Promise<AuditVerdict> {
     const signal = AbortSignal.any([this.#closing.signal, deserted]);
-    return this.#patientPool.use((connection) =>
+    return repeat(this.#patientPool, (connection) =>
       readSnapshot(connection, VERIFY_TIMEOUT_MS, async (ask) => {
         signal.throwIfAborted();
         const secrets = await listSecrets(ask);
@@ -113,6 +116,18 @@ export class PostgresReader {
         return verifyAudit(ask, { audit: open(AUDIT_KEY), identity: open(IDENTITY_KEY) }, signal);
       }),
     );
+  }
+}
+
+/** What it reads is read again if that may succeed over another connection. */
+async function repeat<T>(pool: Pick<Pool, 'use'>, read: (connection: Connection) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await pool.use(read);
+    } catch (error) {
+      const cause = error instanceof Fault ? error.cause : error;
+      if (attempt === MAX_ATTEMPTS || !isRetryable(cause)) throw error;
+    }
   }
 }
 
