@@ -27,6 +27,8 @@ export interface StartOptions {
   readonly data: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Where it is started: with the `berth.yaml` that is there. */
+  readonly cwd?: string;
   /** A program that starts it, such as strace. */
   readonly under?: readonly string[];
   /** The Berth to start, if not the one under test. */
@@ -35,10 +37,11 @@ export interface StartOptions {
 
 /** Starts `berth serve` on a free port and waits for its ready line. */
 export async function startServerProcess(options: StartOptions) {
-  const { data, args = [], env = {}, under = [], program = BERTH } = options;
+  const { data, args = [], env = {}, cwd, under = [], program = BERTH } = options;
   const words = [...under, program.file, ...program.args, 'serve', '--port', '0', '--data', data, ...args];
   const child = spawn(words[0] as string, words.slice(1), {
     env: { ...process.env, ...(await environmentOf(data)), ...env },
+    ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';
