@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ClientRequest, request } from 'node:http';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { DEMO_LICENSE } from '../../packages/server/src/core/nouns/demo-license.ts';
 import type { Answer, AuditedEvent } from '../support/berth-api.ts';
 import { pollUntil } from '../support/poll.ts';
@@ -142,6 +142,11 @@ describeStores('waiting for a slot', (store) => {
     assert.deepEqual(await listHolders(server), ['ada']);
   });
 
+  test('a slot that one client was answered with stays lent when another of its user dies', async (t) => {
+    const server = await ServerUnderTest.start(t, ONE_SLOT);
+    await dieAtHandOvers(server, server);
+  });
+
   test('every other refusal is answered at once, also when it arises while waiting', async (t) => {
     const server = await ServerUnderTest.start(t, ONE_SLOT);
     const unknown = await server.api.post('/api/v4/register', { product: 'none', user: 'ada' }, WAIT);
@@ -209,11 +214,34 @@ describeStores('waiting for a slot', (store) => {
   });
 
   if (store === 'PostgreSQL') {
-    test('two servers on one database have one line', async (t) => {
+    test('what one server was answered stays lent when a client of another one dies', async (t) => {
       const first = await ServerUnderTest.start(t, ONE_SLOT);
-      const second = ServerUnderTest.make(t, undefined, { isHere: true, env: await keyOf(first) });
+      const second = await startBeside(t, first);
+      await dieAtHandOvers(first, second);
+      await dieAtHandOvers(second, first);
+    });
+
+    test('what was lent to who waits on a server that is killed is handed on', async (t) => {
+      const first = await ServerUnderTest.start(t, ONE_SLOT);
+      const second = ServerUnderTest.make(t, undefined, { env: await keyOf(first) });
       useDatabase(second.data, (await findDatabase(first.data)) as string);
       await second.start();
+      await first.api.register(ask('holder'));
+      const lost = sendFrom(second, 'ada');
+      await isInLine(first, 'ada');
+      // It is handed the slot, and cannot fetch it.
+      process.kill(second.pid, 'SIGSTOP');
+      await first.api.unregister(ask('holder'));
+      assert.deepEqual(await listHolders(first), ['ada']);
+      await second.stop('SIGKILL');
+      lost.destroy();
+      assert.equal((await waitFor(first, 'bob')).status, 200);
+      assert.deepEqual(await listHolders(first), ['bob']);
+    });
+
+    test('two servers on one database have one line', async (t) => {
+      const first = await ServerUnderTest.start(t, ONE_SLOT);
+      const second = await startBeside(t, first);
       await first.api.register(ask('holder'));
       const users = ['ada', 'bob', 'cem', 'dan'];
       const answers: Promise<Answer>[] = [];
@@ -230,6 +258,44 @@ describeStores('waiting for a slot', (store) => {
     });
   }
 });
+
+/** So often that a client dies just before the slot is handed to it, and just after, and in between. */
+const HAND_OVERS = 24;
+
+/** Two clients of one user wait. One of them dies when there is a slot. */
+async function dieAtHandOvers(server: ServerUnderTest, other: ServerUnderTest): Promise<void> {
+  for (let round = 0; round < HAND_OVERS; round++) {
+    await server.api.register(ask('holder'));
+    const gone = sendFrom(other, 'ada');
+    const closed = new Promise((resolve) => gone.once('close', resolve));
+    await isInLine(server, 'ada');
+    const answer = waitFor(server, 'ada');
+    await waitUntil('both wait', async () => (await countWaiting(server, other)) === 2);
+    const returned = server.api.unregister(ask('holder'));
+    if (round % 3 === 0) await returned;
+    if (round % 3 === 1) gone.once('response', () => gone.destroy());
+    else gone.destroy();
+    assert.equal((await answer).status, 200);
+    await Promise.all([returned, closed]);
+    for (const one of [other, server]) await listLine(one);
+    assert.equal((await server.api.unregister(ask('ada'))).status, 200, 'she holds the slot');
+  }
+}
+
+/** The connections of both that wait. */
+async function countWaiting(...servers: readonly ServerUnderTest[]): Promise<number> {
+  const texts = await Promise.all([...new Set(servers)].map(({ api }) => api.get('/metrics')));
+  const counts = texts.map(({ text }) => Number(/^berth_waiting (\d+)$/m.exec(text)?.[1]));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Another server on the same database. */
+async function startBeside(t: TestContext, first: ServerUnderTest): Promise<ServerUnderTest> {
+  const second = ServerUnderTest.make(t, undefined, { isHere: true, env: await keyOf(first) });
+  useDatabase(second.data, (await findDatabase(first.data)) as string);
+  await second.start();
+  return second;
+}
 
 /** Servers on one database share the master key. */
 async function keyOf(server: ServerUnderTest): Promise<Readonly<Record<string, string>>> {

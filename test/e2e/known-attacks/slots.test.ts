@@ -122,6 +122,16 @@ describe('slot exhaustion', { skip }, () => {
     );
   });
 
+  test('by invented names that repeat the call keeps free slots from nobody', async (t) => {
+    const site = await startSite(t, 6, ['--lending-hold-for-retries', '30'], true);
+    const names = Array.from({ length: 9 }, (_, index) => `invented-${index}`);
+    const codes: string[] = [];
+    for (const user of names) codes.push(await post(site, '/api/v4/register', { user }, { from: ATTACKER }));
+    assert.deepEqual(count(codes), { ok: 3, floating_not_available: 6 });
+    for (const user of ['ann', 'bob', 'cem'])
+      assert.equal(await post(site, '/api/v4/register', { user }, { from: COLLEAGUE }), 'ok');
+  });
+
   test('causes a warning if a server listens to others without those limits', async (t) => {
     const first = await readFirstLog(t, []);
     assert.match(first, /limit the slots of each address in the rules/);

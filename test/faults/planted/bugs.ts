@@ -248,8 +248,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     kind: 'Lost slot: whoever has just left the line counts as present, so that their slot is not returned.',
     file: `${SERVER}/store/engine/line/join-line.ts`,
-    right: 'if (place.lentBy === null || isPresent(left, now, line.isAlive)) {',
-    wrong: 'if (place.lentBy === null || isPresent(place, now, line.isAlive)) {',
+    right: 'place.lentBy === lender && isPresent(left, now, line.isAlive)',
+    wrong: 'place.lentBy === lender && isPresent(place, now, line.isAlive)',
     foundBy: 'line-killed',
   },
   {

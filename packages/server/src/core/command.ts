@@ -82,6 +82,8 @@ export interface Wait {
   readonly mode: 'stay' | 'last' | 'repeat';
   /** How long the user waits from now on, or is kept a place. */
   readonly forMs: number;
+  /** The connection has waited already: if it is gone before it is answered, the slot comes back. */
+  readonly hasWaited?: true;
 }
 
 /** Lends a slot, or renews the one that the user holds. */
@@ -260,14 +262,8 @@ export interface LeaveLine {
   /** Empty for the license itself. */
   readonly feature: string;
   readonly user: string;
-  /** A slot that was lent to the connection when it was gone already, returned unless it was used since. */
-  readonly unseen?: UnseenSlot;
-}
-
-export interface UnseenSlot {
-  readonly licenseId: LicenseId;
-  readonly registeredAt: Instant;
-  readonly endsAt: Instant;
+  /** Connections that had waited were answered with a slot of this license, and all of them are gone. */
+  readonly unseen?: LicenseId;
 }
 
 export interface ReleaseFeature extends Target, Holding {

@@ -116,18 +116,18 @@ function mayCountThere(
   const { inPool, reserved, supply, freeAfterReturn: free }: Holdings = view.readHoldings(feature);
   if (free === 0) return false;
   return (
-    refuseByLimit(set, own, supply, without(inPool, before), after, now) === null &&
-    refuseByReservation(set, own, { ...supply, free }, without(reserved, before), after, now) === null
+    refuseByLimit(set, own, supply, correct(inPool, before, -1), after, now) === null &&
+    refuseByReservation(set, own, { ...supply, free }, correct(reserved, before, -1), after, now) === null
   );
 }
 
-/** What is held without one slot. */
-export function without(held: HeldSlots, gone: CountedAs): HeldSlots {
-  const { groups } = gone;
-  const byGroups = new Map(held.byGroups).set(groups, (held.byGroups.get(groups) ?? 0) - 1);
+/** What is held if one slot more or less is. */
+export function correct(held: HeldSlots, one: CountedAs, difference: 1 | -1): HeldSlots {
+  const { groups } = one;
+  const byGroups = new Map(held.byGroups).set(groups, (held.byGroups.get(groups) ?? 0) + difference);
   return {
     byGroups,
-    countAt: (kind, place) => held.countAt(kind, place) - (gone[kind] === place ? 1 : 0),
+    countAt: (kind, place) => held.countAt(kind, place) + (one[kind] === place ? difference : 0),
   };
 }
 

@@ -28,9 +28,10 @@ export interface Place extends PlaceKey, Obstacle {
   readonly command: Waitable;
   /**
    * Until when connections of the user wait, by server; those that are gone, when they went. `REPEATS`: until
-   * when the place is kept for a user who repeats the call.
+   * when the place is kept for a user who repeats the call. `nameAnswer`: how long an answer with a slot may
+   * be under way; less than 0, so that nobody takes it for a connection that waits.
    */
-  readonly presence: Readonly<Record<string, Instant>>;
+  readonly presence: Readonly<Record<string, number>>;
   /** The license that has lent a slot which no answer has told of yet; `null`: the user still waits. */
   readonly lentBy: LicenseId | null;
 }
@@ -43,6 +44,9 @@ const GRACE_MS = 10 * SECOND_MS;
 
 /** The server ends a wait itself, so this only matters if it is late. */
 export const LATE_MS = 2 * SECOND_MS;
+
+/** An answer is written by then, or the slot ends by its timeout. */
+const ANSWER_MS = 2 * SECOND_MS;
 
 /** Whether the refusal may end by itself, when somebody returns a slot. */
 export function canWait({ code, details }: Refused): boolean {
@@ -102,15 +106,59 @@ export function isKept({ presence, lentBy }: Place, now: Instant): boolean {
 
 /** Whether the user has gone for good. */
 export function isGone({ presence }: Place, now: Instant): boolean {
-  return Object.entries(presence).every(
-    ([server, until]) => now >= (server === REPEATS ? until : plus(until, GRACE_MS)),
+  return Object.entries(presence).every(([server, until]) => {
+    if (until < 0) return now >= -until;
+    return now >= (server === REPEATS ? until : until + GRACE_MS);
+  });
+}
+
+/** The servers on which the user waits, or did. */
+export function listServers({ presence }: Place): readonly string[] {
+  return Object.keys(presence).filter((server) => server !== REPEATS && (presence[server] as number) >= 0);
+}
+
+function nameAnswer(lender: LicenseId, server: string): string {
+  return `${lender} ${server}`;
+}
+
+/** A server answers a connection that has waited. `isOver`: the user waits for nothing more. */
+export function withAnswer(
+  place: Place,
+  lender: LicenseId,
+  server: string,
+  isOver: boolean,
+  now: Instant,
+): Place {
+  const { [server]: _, [REPEATS]: __, ...others } = place.presence;
+  const answer = { [nameAnswer(lender, server)]: -plus(now, ANSWER_MS) };
+  if (!isOver) return { ...place, presence: { ...place.presence, ...answer } };
+  return { ...place, lentBy: lender, presence: { ...others, ...answer } };
+}
+
+/** Without what a server has answered, or all have; `null`: nothing was. */
+export function withoutAnswer(place: Place, lender: LicenseId, server = ''): Place | null {
+  const kept = Object.entries(place.presence).filter(
+    ([name]) => !name.startsWith(nameAnswer(lender, server)),
   );
+  const presence = Object.fromEntries(kept);
+  return kept.length === Object.keys(place.presence).length ? null : { ...place, presence };
+}
+
+/** Whether a connection of the user was answered with a slot of the license. */
+export function isAnswered(place: Place, lender: LicenseId | null = place.lentBy): boolean {
+  return lender !== null && withoutAnswer(place, lender) !== null;
+}
+
+/** Whether a slot was lent that nobody will hear of: those who waited are gone, or their servers are. */
+export function isLost(place: Place, now: Instant, isAlive: (server: string) => boolean): boolean {
+  if (place.lentBy === null || isAnswered(place)) return false;
+  return isGone(place, now) || !listServers(place).some(isAlive);
 }
 
 /** Until when the user waited; `null`: not at all, because whoever repeats the call was denied each time. */
 export function endOfPresence({ presence }: Place, now: Instant): Instant | null {
   const { [REPEATS]: _, ...servers } = presence;
-  const ends = Object.values(servers);
+  const ends = Object.values(servers).filter((until) => until >= 0);
   return ends.length === 0 ? null : earlier(Math.max(...ends) as Instant, now);
 }
 

@@ -1,8 +1,10 @@
 import { placeOf } from '@berth/protocol/address-range';
-import type { Register, RegisterFeature, UnseenSlot, Wait } from '../../core/command.ts';
+import type { LeaveLine, Register, RegisterFeature, Wait } from '../../core/command.ts';
+import { canWait, lenderOf } from '../../core/lending/waiting-line.ts';
 import { addressOf } from '../../core/nouns/actor.ts';
 import { Histogram } from '../../core/nouns/histogram.ts';
 import { type Instant, SECOND_MS } from '../../core/nouns/instant.ts';
+import type { LicenseId } from '../../core/nouns/license.ts';
 import type { HandedOn, PlaceKey, Waiting } from '../../core/outcome.ts';
 import { CLIENT_GONE } from '../../core/refusals.ts';
 import type { Executed, Store } from '../../store/store.ts';
@@ -60,8 +62,8 @@ interface Waiter {
   isAsking: boolean;
   /** It was called meanwhile. */
   isCalled: boolean;
-  /** Shared by those of one user who wait at the same time: how many were answered with a new slot. */
-  readonly answered: { count: number };
+  /** Of those of one user who wait at the same time: how many have a slot, by license, and are not gone. */
+  readonly answered: Map<LicenseId, number>;
 }
 
 /**
@@ -95,10 +97,14 @@ class Room implements WaitingRoom {
   readonly #store: Store;
   readonly #options: RoomOptions;
   /** Arrays: most users have one, and a set takes more memory. */
-  readonly #waiters = new Map<string, Waiter[]>();
+  readonly #waiters = new Map<string, readonly Waiter[]>();
   readonly #products = new Map<string, Product>();
   readonly #perAddress = new Map<string, number>();
+  /** Who repeats the call and has a place without a connection. */
+  readonly #repeating = new Map<string, { readonly place: string; readonly untilMs: number }>();
   #count = 0;
+  /** How often the line was told that a connection no longer waits. */
+  #departures = 0;
   #isClosed = false;
 
   constructor(store: Store, options: RoomOptions) {
@@ -107,34 +113,55 @@ class Room implements WaitingRoom {
   }
 
   count(): number {
-    return this.#count;
+    return this.#count - this.#repeating.size;
   }
 
   async execute(command: Waitable, patience?: Patience): Promise<Executed> {
-    if (patience === undefined) return this.#store.execute(this.#withRepeat(command));
     const address = addressOf(command.by);
     const place = address === null ? '' : placeOf(address);
+    if (patience === undefined) return this.#repeat(command, place);
     if (this.#isFull(place)) return this.#store.execute(command);
     patience.isApplied = true;
     this.#countAt(place, 1);
     const startedMs = this.#options.readMonotonicMs();
+    const departures = this.#departures;
     try {
-      const outcome = await this.#store.execute(withWait(command, 'stay', patience.forMs));
+      const outcome = await this.#store.execute(withWait(command, { mode: 'stay', forMs: patience.forMs }));
       if (outcome.kind !== 'waiting') return outcome;
       patience.since = outcome.now;
-      return await this.#join(command, patience, outcome, startedMs).settled.promise;
+      const waiter = this.#join(command, patience, outcome, startedMs);
+      // If it was another one of the user, the line takes all of them for gone.
+      if (departures !== this.#departures) this.#ask(waiter);
+      return await waiter.settled.promise;
     } finally {
       this.#countAt(place, -1);
     }
   }
 
-  #withRepeat(command: Waitable): Waitable {
-    const { holdForRetries } = this.#options.settings.current.lending;
-    if (holdForRetries === 0) return command;
-    return { ...command, wait: { mode: 'repeat', forMs: holdForRetries * SECOND_MS } };
+  /** It has a place while it is under way, so that many at once do not get more than the limit. */
+  async #repeat(command: Waitable, place: string): Promise<Executed> {
+    const forMs = this.#options.settings.current.lending.holdForRetries * SECOND_MS;
+    const nowMs = this.#options.readMonotonicMs();
+    for (const [name, { untilMs }] of this.#repeating) if (untilMs <= nowMs) this.#forget(name);
+    const { product, licenseId, user } = command;
+    const name = JSON.stringify([product, licenseId, 'feature' in command && command.feature, user]);
+    const isFull = !this.#repeating.has(name) && this.#isFull(place);
+    if (forMs === 0 || isFull) return this.#store.execute(command);
+    this.#forget(name);
+    this.#countAt(place, 1);
+    this.#repeating.set(name, { place, untilMs: nowMs + forMs });
+    const outcome = await this.#store.execute(withWait(command, { mode: 'repeat', forMs }));
+    if (outcome.kind !== 'refused' || !canWait(outcome)) this.#forget(name);
+    return outcome;
   }
 
-  /** Those who wait hold connections, so they must leave some to the others. */
+  #forget(name: string): void {
+    const known = this.#repeating.get(name);
+    if (known !== undefined) this.#countAt(known.place, -1);
+    this.#repeating.delete(name);
+  }
+
+  /** Those who wait hold connections, so they must leave some to the others; names can be invented. */
   #isFull(place: string): boolean {
     const { lending, http } = this.#options.settings.current;
     const most = Math.min(lending.maxWaiting, http.maxConnections >> 1);
@@ -163,7 +190,7 @@ class Room implements WaitingRoom {
       timer: setTimeout(() => this.#ask(waiter), patience.forMs),
       isAsking: false,
       isCalled: false,
-      answered: beside[0]?.answered ?? { count: 0 },
+      answered: beside[0]?.answered ?? new Map(),
     };
     this.#waiters.set(name, [...beside, waiter]);
     this.#watch(product, 1);
@@ -199,10 +226,11 @@ class Room implements WaitingRoom {
     waiter.isCalled = false;
     const leftMs = waiter.deadlineMs - this.#options.readMonotonicMs();
     const isLast = this.#isClosed || leftMs < 1 || waiter.patience.client.isGone;
-    const asked = isLast
-      ? withWait(waiter.command, 'last', this.#longestBeside(waiter))
-      : withWait(waiter.command, 'stay', leftMs);
-    const outcome = await this.#store.execute(asked);
+    const wait: Wait = isLast
+      ? { mode: 'last', forMs: this.#longestBeside(waiter) }
+      : { mode: 'stay', forMs: leftMs };
+    if (isLast) this.#departures += 1;
+    const outcome = await this.#store.execute(withWait(waiter.command, { ...wait, hasWaited: true }));
     if (outcome.kind !== 'waiting') this.#finish(waiter, outcome);
     else if (waiter.isCalled || this.#isClosed || waiter.patience.client.isGone) await this.#askOnce(waiter);
     else waiter.isAsking = false;
@@ -211,22 +239,21 @@ class Room implements WaitingRoom {
   /** How long the user's other connections wait. */
   #longestBeside(waiter: Waiter): number {
     const nowMs = this.#options.readMonotonicMs();
-    const others = [...(this.#waiters.get(nameOf(waiter.key)) ?? [])].filter((one) => one !== waiter);
-    return Math.max(0, ...others.map(({ deadlineMs }) => deadlineMs - nowMs));
+    return Math.max(0, ...this.#listBeside(waiter).map(({ deadlineMs }) => deadlineMs - nowMs));
   }
 
   #finish(waiter: Waiter, outcome: Executed): void {
+    const { patience, startedMs, settled, answered } = waiter;
+    const lender = lenderOf(outcome);
+    if (lender !== null) answered.set(lender, (answered.get(lender) ?? 0) + 1);
     this.#remove(waiter);
-    const { patience, startedMs, settled } = waiter;
     const waitedMs = this.#options.readMonotonicMs() - startedMs;
     patience.waitedMs = waitedMs;
     const waits = outcome.kind === 'refused' ? this.waits.denied : this.waits.served;
     waits.note(waitedMs / SECOND_MS);
-    const unseen = newSlotOf(outcome, patience.since);
-    if (unseen !== null) waiter.answered.count += 1;
     // Until the answer is written, which may have to be signed first.
-    patience.client.onGone = () => this.#giveBack(waiter, unseen);
-    if (patience.client.isGone) this.#giveBack(waiter, unseen);
+    patience.client.onGone = () => this.#giveBack(waiter, lender);
+    if (patience.client.isGone) this.#giveBack(waiter, lender);
     settled.resolve(outcome);
   }
 
@@ -235,21 +262,42 @@ class Room implements WaitingRoom {
     // What is under way ends first: it may lend a slot.
     if (waiter.isAsking) return;
     this.#remove(waiter);
-    if (!this.#waiters.has(nameOf(waiter.key))) this.#send({ kind: 'leave_line', ...waiter.key });
+    const beside = this.#listBeside(waiter);
+    // What the others wait for is said anew: the line knows the latest request of a user.
+    if (!beside.some((one) => takes(one, waiter.command.licenseId))) {
+      this.#send({ kind: 'leave_line', ...waiter.key });
+      for (const one of beside) this.#ask(one);
+    }
     waiter.patience.waitedMs = this.#options.readMonotonicMs() - waiter.startedMs;
     waiter.settled.resolve(CLIENT_GONE);
   }
 
-  /** Returns the slot that was lent to a client that is gone, unless another one of the user has it, too. */
-  #giveBack({ key, patience, answered }: Waiter, unseen: UnseenSlot | null): void {
-    patience.client.onGone = null;
-    if (unseen === null) return;
-    answered.count -= 1;
-    if (answered.count === 0) this.#send({ kind: 'leave_line', ...key, unseen });
+  /** A client is gone that was answered with a slot. */
+  #giveBack(waiter: Waiter, lender: LicenseId | null): void {
+    waiter.patience.client.onGone = null;
+    if (lender === null) return;
+    waiter.answered.set(lender, (waiter.answered.get(lender) as number) - 1);
+    this.#returnUnseen(waiter);
+  }
+
+  /** Returns what nobody has heard of, unless another client of the user is about to. */
+  #returnUnseen(waiter: Waiter): void {
+    const beside = this.#listBeside(waiter);
+    for (const [unseen, count] of waiter.answered) {
+      if (count > 0 || beside.some((one) => takes(one, unseen))) continue;
+      waiter.answered.delete(unseen);
+      this.#send({ kind: 'leave_line', ...waiter.key, unseen });
+    }
+  }
+
+  /** The user's other connections that wait. */
+  #listBeside(waiter: Waiter): readonly Waiter[] {
+    return (this.#waiters.get(nameOf(waiter.key)) ?? []).filter((one) => one !== waiter);
   }
 
   /** If it fails, the slot ends by its timeout, and the place after a moment. */
-  #send(command: Parameters<Store['execute']>[0]): void {
+  #send(command: LeaveLine): void {
+    this.#departures += 1;
     this.#store.execute(command).catch(() => {});
   }
 
@@ -260,12 +308,9 @@ class Room implements WaitingRoom {
     clearTimeout(waiter.timer);
     waiter.patience.client.onGone = null;
     if (waiters.length === 1) this.#waiters.delete(name);
-    else
-      this.#waiters.set(
-        name,
-        waiters.filter((one) => one !== waiter),
-      );
+    else this.#waiters.set(name, this.#listBeside(waiter));
     this.#watch(waiter.key.product, -1);
+    this.#returnUnseen(waiter);
   }
 
   #watch(product: string, change: 1 | -1): void {
@@ -336,19 +381,11 @@ function nameOf({ product, feature, user }: PlaceKey): string {
   return JSON.stringify([product, feature, user]);
 }
 
-function withWait(command: Waitable, mode: Wait['mode'], forMs: number): Waitable {
-  return { ...command, wait: { mode, forMs: Math.ceil(forMs) } };
+function withWait(command: Waitable, wait: Wait): Waitable {
+  return { ...command, wait: { ...wait, forMs: Math.ceil(wait.forMs) } };
 }
 
-/** The slot that was lent while the client waited; `null`: there is none. */
-function newSlotOf(outcome: Executed, since: Instant | null): UnseenSlot | null {
-  if (since === null) return null;
-  if (outcome.kind === 'granted') {
-    const { license, registration } = outcome;
-    const { registeredAt, endsAt } = registration;
-    return registeredAt < since ? null : { licenseId: license.id, registeredAt, endsAt };
-  }
-  if (outcome.kind !== 'measured' || outcome.slot === null) return null;
-  const { registeredAt, endsAt } = outcome.slot;
-  return registeredAt < since ? null : { licenseId: outcome.licenseId, registeredAt, endsAt };
+/** Whether a client may be answered with a slot of the license; `null`: of any. */
+function takes({ command: { licenseId } }: Waiter, lender: LicenseId | null): boolean {
+  return licenseId === null || licenseId === lender;
 }

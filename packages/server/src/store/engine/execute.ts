@@ -14,6 +14,7 @@ import { findRequestedLicenses } from '../../core/lending/choose-license.ts';
 import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
 import { judgeFile } from '../../core/lending/judge-file.ts';
 import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lending/repeat-answer.ts';
+import type { Waitable } from '../../core/lending/waiting-line.ts';
 import { plus } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import {
@@ -39,6 +40,7 @@ import { executeSystem } from './execute-system.ts';
 import { executeOnLine, isLineCommand } from './line/execute-on-line.ts';
 import { decideInLine } from './line/join-line.ts';
 import { findAnswer, findRegistration, loadView } from './load/load-view.ts';
+import type { FindKept, Kept } from './load/read-holdings.ts';
 import { type LoadedLicense, type LoadedLicenses, rememberEntry } from './loaded-licenses.ts';
 
 /** The outcome of a command, or an error that concerns it alone. */
@@ -109,10 +111,41 @@ function executeOnLicense(
   const isWaitedFor = line.size > 0 && line.has(entry.license.product);
   const waits = isWaitedFor || (command as MayWait).wait !== undefined;
   if (!waits || isDryRun(command)) return decideOn(batch, entries, command, subject, undo);
-  return decideInLine(batch, entries, command, isCarriedOut, (applies) => {
+  return decideInLine(batch, entries, command, isCarriedOut, tryOut, (applies, findKept) => {
     undo.push(line.mark());
-    return decideOn(batch, entries, command, subject, undo, applies);
+    return decideOn(batch, entries, command, subject, undo, applies, findKept);
   });
+}
+
+const REMEMBER_NOTHING = () => {};
+
+/** What would be decided about a request for a slot now; `null`: it fails. Nothing is written. */
+export function tryOut(batch: Batch, command: Waitable, kept: Kept): Outcome | null {
+  const subject = subjectOf(command);
+  const entries = locate(batch, command, subject);
+  if ('kind' in entries) return entries;
+  try {
+    const findKept = () => kept;
+    const pool = loadPool(batch, entries, command, subject, REMEMBER_NOTHING, findKept);
+    return decidePool(command, pool, batch.now).answer.decision.outcome;
+  } catch (error) {
+    if (error instanceof MissingRows || batch.savepoint.concernsAll(error)) throw error;
+    return null;
+  }
+}
+
+/** Call before anybody is tried out for a product. It is undone like a command if rows are missing. */
+export function prepareToTry(batch: Batch, product: string): void {
+  const undo: Undo[] = [];
+  batch.savepoint.begin();
+  try {
+    countPool(batch, product, undo);
+    batch.savepoint.release();
+  } catch (error) {
+    batch.savepoint.rollBack();
+    for (const step of undo.reverse()) step();
+    throw error;
+  }
 }
 
 type MayWait = Pick<Register, 'wait'>;
@@ -124,12 +157,14 @@ function decideOn(
   subject: Subject,
   undo: Undo[],
   isCarriedOut?: (outcome: Outcome) => boolean,
+  findKept?: FindKept,
 ): Executed {
   if (batch.rules !== NO_RULES) prepareCounts(batch, entries, command, undo);
-  if (entries.length > 1) return executeOnPool(batch, entries, command, subject, undo, isCarriedOut);
+  if (entries.length > 1)
+    return executeOnPool(batch, entries, command, subject, undo, isCarriedOut, findKept);
   const [entry] = entries as [LoadedLicense];
   undo.push(rememberEntry(batch.licenses, entry));
-  const decision = decide(command, loadView(batch, entry, command, subject), batch.now);
+  const decision = decide(command, loadView(batch, entry, command, subject, findKept), batch.now);
   if (isCarriedOut?.(decision.outcome) === false) return decision.outcome as Refused;
   return applyDecision(batch, entry, effectOf(command, decision));
 }
@@ -163,10 +198,18 @@ function prepareCounts(
     return;
   }
   if (!counts || !TAKING.has(command.kind)) return;
-  const pool = batch.licenses.listByProduct(first.license.product);
-  const late = pool.filter((entry) => isDue(batch, entry) || !hasCounts(batch, entry));
-  if (late.length === 0 || (command.kind === 'register' && isPlainRenewal(batch, entries, command))) return;
-  for (const entry of late) {
+  const { product } = first.license;
+  const isLate = batch.licenses.listByProduct(product).some((entry) => isBehind(batch, entry));
+  if (!isLate || (command.kind === 'register' && isPlainRenewal(batch, entries, command))) return;
+  countPool(batch, product, undo);
+}
+
+function isBehind(batch: Batch, entry: LoadedLicense): boolean {
+  return isCounted(batch, entry) && (isDue(batch, entry) || !hasCounts(batch, entry));
+}
+
+function countPool(batch: Batch, product: string, undo: Undo[]): void {
+  for (const entry of batch.licenses.listByProduct(product).filter((one) => isBehind(batch, one))) {
     while (isDue(batch, entry)) {
       const view = loadCollected(batch, entry);
       if (view.ended.length === 0 && view.endedFeatureSlots.length === 0) break;
@@ -229,10 +272,11 @@ function executeOnPool(
   subject: Subject,
   undo: Undo[],
   isCarriedOut?: (outcome: Outcome) => boolean,
+  findKept?: FindKept,
 ): Executed {
   batch.savepoint.set();
   const remember = (entry: LoadedLicense) => undo.push(rememberEntry(batch.licenses, entry));
-  const pool = loadPool(batch, entries, command, subject, remember);
+  const pool = loadPool(batch, entries, command, subject, remember, findKept);
   const { answer, others } = decidePool(command, pool, batch.now);
   if (isCarriedOut?.(answer.decision.outcome) === false) return answer.decision.outcome as Refused;
   const writePart = ({ licenseId, decision }: PoolPart) =>
@@ -248,6 +292,7 @@ function loadPool(
   command: LicenseCommand,
   subject: Subject,
   beforeView: (entry: LoadedLicense) => void,
+  findKept?: FindKept,
 ): Pool {
   const views = new Map<LicenseId, LicenseView>();
   return {
@@ -257,7 +302,7 @@ function loadPool(
       if (known !== undefined) return known;
       const entry = entries.find((one) => one.license.id === license.id) as LoadedLicense;
       beforeView(entry);
-      const view = loadView(batch, entry, command, subject);
+      const view = loadView(batch, entry, command, subject, findKept);
       views.set(license.id, view);
       return view;
     },

@@ -23,8 +23,6 @@ export interface LoadedLicense {
   noEndBefore: number;
   /** The same for feature slots; `NO_END` if there are none at all. */
   noFeatureEndBefore: number;
-  /** Free slots that the running command must leave to others who wait. */
-  kept: number;
   readonly meters: Meters;
   /** What the rules count; `null`: nothing was counted yet. */
   counts: SlotCounts | null;
@@ -207,7 +205,6 @@ function createEntry(
     ...stored,
     noEndBefore: 0,
     noFeatureEndBefore: 0,
-    kept: 0,
     meters: new Meters(license.id),
     totals: null,
     events: [],

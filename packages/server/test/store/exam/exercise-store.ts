@@ -29,6 +29,7 @@ import { POOLS, POOLS_AT_ONCE, poolRestartCases } from './pools.ts';
 import { PROGRAMS, programRestartCases } from './programs.ts';
 import { RECORDED_WAITS, RECORDED_WAITS_ON_TWO } from './recorded-waits.ts';
 import { RENEWALS, renewalRestartCases } from './renewals.ts';
+import { REPEATED_CALLS } from './repeated-calls.ts';
 import { RESERVED } from './reservations.ts';
 import { restartCases, wallClockCases } from './restart.ts';
 import { RESTORED_BORROWS } from './restored-borrows.ts';
@@ -40,6 +41,7 @@ import { expectSound } from './soundness.ts';
 import { TEST_CLOCK, TEST_CLOCK_ALONE } from './test-clock.ts';
 import { TWO_SERVERS } from './two-servers.ts';
 import { unboundCases } from './unbound.ts';
+import { UNSEEN_SLOTS, UNSEEN_SLOTS_ON_TWO } from './unseen-slots.ts';
 import { WAITING, WAITING_ON_TWO } from './waiting.ts';
 import { WAITING_FOR_FEATURES } from './waiting-for-features.ts';
 
@@ -61,6 +63,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'where slots were taken from': ORIGINS,
   'users whose names differ only in case': IGNORED_CASE,
   'waiting in line': WAITING,
+  'repeated calls that are kept a place in line': REPEATED_CALLS,
+  'slots that were lent to users in line, and not fetched': UNSEEN_SLOTS,
   'waiting in line for features': WAITING_FOR_FEATURES,
   'how long users waited': RECORDED_WAITS,
   'lists of slots': LISTS,
@@ -143,6 +147,7 @@ const SHARED: Readonly<Record<string, Chapter>> = {
   'two servers': TWO_SERVERS,
   'slots that two servers count': COUNTED_BY_TWO,
   'one line of two servers': WAITING_ON_TWO,
+  'slots that were lent to users in line of two servers, and not fetched': UNSEEN_SLOTS_ON_TWO,
   'how long users of two servers waited': RECORDED_WAITS_ON_TWO,
   'many products of two servers': MANY_PRODUCTS_OF_TWO,
 };

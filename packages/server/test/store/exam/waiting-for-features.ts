@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { plus } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
 import { exampleFeature, register, registerFeature } from '../../core/examples.ts';
 import { codeOf, type ExamStore } from './exam-store.ts';
@@ -44,23 +43,6 @@ export const WAITING_FOR_FEATURES = {
       ['holder', 'ada'],
       'who came first has the slot that it needs',
     );
-  },
-
-  'a feature whose answer reached nobody is returned, and nothing else': async (exam: ExamStore) => {
-    const floating = { slots: 1, timeoutMinutes: 10, canBorrow: false, maxBorrowHours: 0 };
-    const license = await exam.install({ features: [{ ...exampleFeature('render'), floating }] });
-    await exam.register('ada');
-    exam.clock.advance(1);
-    const lent = await exam.registerFeature('ada');
-    assert.ok(lent.kind === 'measured' && lent.slot !== null);
-    const { registeredAt, endsAt } = lent.slot;
-    const unseen = { licenseId: license.id, registeredAt, endsAt };
-    const leave = { kind: 'leave_line', product: license.product, feature: 'render', user: 'ada' } as const;
-    await exam.execute({ ...leave, unseen: { ...unseen, endsAt: plus(endsAt, 1) } });
-    assert.equal(await exam.countFeatureSlots(license), 1, 'it was used since');
-    await exam.execute({ ...leave, unseen });
-    assert.equal(await exam.countFeatureSlots(license), 0);
-    assert.deepEqual(await exam.listUsers(), ['ada']);
   },
 
   'who gets to another license gets the feature that is free there': async (exam: ExamStore) => {

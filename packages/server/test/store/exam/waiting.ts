@@ -152,33 +152,6 @@ export const WAITING = {
     assert.equal((await exam.store.listWaiting()).waiting, 0, 'who is gone for good is forgotten');
   },
 
-  'a slot that was lent to somebody who is gone is returned, unless it was used': async (exam: ExamStore) => {
-    const license = await exam.install({ slots: 1 });
-    await exam.register('holder');
-    await line(exam.store, 'ada', 'bob');
-    await exam.unregister('holder');
-    await exam.execute(leave('ada'));
-    assert.deepEqual(await exam.listUsers(), ['bob']);
-    assert.equal((await exam.listEventsOf('slot_returned', license.id)).length, 2);
-    grantedOf(await exam.register('bob'));
-    await exam.execute(leave('bob'));
-    assert.deepEqual(await exam.listUsers(), ['bob'], 'another program of bob has it');
-  },
-
-  'a slot whose answer reached nobody is returned, unless it was used since': async (exam: ExamStore) => {
-    await exam.install({ slots: 1 });
-    const { license, registration } = grantedOf(await exam.register('ada'));
-    const { registeredAt, endsAt } = registration;
-    const unseen = { licenseId: license.id, registeredAt, endsAt };
-    exam.clock.advance(1);
-    grantedOf(await exam.register('ada'));
-    await exam.execute({ ...leave('ada'), unseen });
-    assert.deepEqual(await exam.listUsers(), ['ada']);
-    const renewed = grantedOf(await exam.register('ada')).registration;
-    await exam.execute({ ...leave('ada'), unseen: { ...unseen, endsAt: renewed.endsAt } });
-    assert.deepEqual(await exam.listUsers(), []);
-  },
-
   'two programs of a user wait in one place': async (exam: ExamStore) => {
     await exam.install({ slots: 2 });
     for (const user of ['one', 'two']) await exam.register(user);

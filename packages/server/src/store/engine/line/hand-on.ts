@@ -1,24 +1,24 @@
-import { placeOf } from '@berth/protocol/address-range';
 import type { Command, LicenseCommand, Target } from '../../../core/command.ts';
 import { isLicenseCommand, moduleOf } from '../../../core/decide.ts';
 import {
   canWait,
-  isKept,
+  isGone,
+  isLost,
   isPresent,
   lenderOf,
   obstacleOf,
   type Place,
   priorityOf,
 } from '../../../core/lending/waiting-line.ts';
-import { addressOf } from '../../../core/nouns/actor.ts';
-import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
+import type { LicenseId } from '../../../core/nouns/license.ts';
 import { withFoldedUser } from '../../../core/nouns/user-name.ts';
 import type { Outcome, Refused } from '../../../core/outcome.ts';
-import { type CountedAs, countAs, findCounting, isByPlace } from '../../../core/rules/judge-slot.ts';
-import { personOf } from '../../../core/rules/rules.ts';
+import { NO_RULES } from '../../../core/rules/rules.ts';
 import type { Batch } from '../batch.ts';
-import { executeCommand } from '../execute.ts';
+import { executeCommand, prepareToTry, tryOut } from '../execute.ts';
 import { clearLine } from './execute-on-line.ts';
+import { giveBack } from './join-line.ts';
+import { goAlong, isPassedOver, nameAlike } from './keep-slots.ts';
 import { recordWait } from './record-wait.ts';
 import { canBeServed, describeRoom, findNextMinute, findRoom, type Room } from './room.ts';
 import type { LineRow } from './waiting-line.ts';
@@ -26,16 +26,17 @@ import type { LineRow } from './waiting-line.ts';
 /** Hands free slots to those who wait: before the first command of a batch, and after each. */
 export function handOn(batch: Batch, command?: Command): void {
   const product = beginHandingOn(batch, command);
+  for (const tried of listTried(batch, product)) prepareToTry(batch, tried);
   for (let place = chooseNext(batch, product); place !== null; place = chooseNext(batch, product))
     serve(batch, place);
 }
 
 /**
- * A store that has to wait for rows calls the three steps itself. Returns the product whose slots the command
+ * A store that has to wait for rows calls the four steps itself. Returns the product whose slots the command
  * may have freed; `null`: any.
  */
 export function beginHandingOn(batch: Batch, command?: Command): string | null {
-  const { line } = batch;
+  const { line, now } = batch;
   if (command !== undefined && isLicenseCommand(command) && moduleOf(command).isFromClients) {
     const product = productOf(batch, command);
     if (product !== null && !line.has(product)) return product;
@@ -50,10 +51,19 @@ export function beginHandingOn(batch: Batch, command?: Command): string | null {
   line.passedOver.clear();
   const rows = line.listRows();
   for (const row of rows) rank(batch, row);
-  if (command === undefined) return null;
+  if (command === undefined) {
+    line.lost = rows.flatMap((row) => row.list().filter((place) => isLost(place, now, line.isAlive)));
+    return null;
+  }
   for (const row of rows) row.futile = null;
   for (const product of new Set(rows.map((row) => row.product))) clearLine(batch, product);
   return null;
+}
+
+/** Of which products somebody may be tried out: their slots are counted before. */
+export function listTried({ line, rules }: Batch, product: string | null): Iterable<string> {
+  if (line.repeating === 0 || rules === NO_RULES) return [];
+  return new Set(line.listRows(product).map((row) => row.product));
 }
 
 /** What a client's command is about; `null`: it does not say. */
@@ -75,8 +85,10 @@ function rank(batch: Batch, row: LineRow): void {
   row.rankedBy = rankedBy;
 }
 
-/** The first who can be served, for this product or any; `null`: nobody. */
+/** Whose slot is lost, or the first who can be served, for this product or any; `null`: nobody. */
 export function chooseNext(batch: Batch, product: string | null): Place | null {
+  const lost = batch.line.lost.pop();
+  if (lost !== undefined) return lost;
   if (product !== null && !batch.line.has(product)) return null;
   batch.savepoint.begin();
   for (const row of batch.line.listRows(product)) {
@@ -94,19 +106,20 @@ export function chooseNext(batch: Batch, product: string | null): Place | null {
 /** The first by counts: with a thousand in line, one is decided about. */
 function chooseFirst(batch: Batch, row: LineRow, room: Room): Place | null {
   const { line, now } = batch;
-  let kept = 0;
-  for (const place of row.list()) {
-    if (place.lentBy !== null || isPassedOver(batch, place)) continue;
-    if (isPresent(place, now, line.isAlive)) {
-      if (canBeServed(place, room, kept)) return place;
-    } else if (isKept(place, now)) kept += 1;
-  }
-  return null;
+  const isNext = (place: Place, left: Room, refused: ReadonlySet<string>) =>
+    isPresent(place, now, line.isAlive) &&
+    canBeServed(place, left) &&
+    ![line.passedOver, refused].some((names) => isPassedOver(batch, place, names));
+  return goAlong(batch, row, room, tryOut, isNext).next;
 }
 
 /** Decides the user's own command, in the transaction of the one that has freed the slot. */
 export function serve(batch: Batch, place: Place): void {
   const { line } = batch;
+  if (place.lentBy !== null) {
+    takeBack(batch, place, place.lentBy);
+    return;
+  }
   // A refusal is not carried out: whoever goes on waiting was not denied.
   const result = executeCommand(batch, place.command, isLent);
   const outcome = 'outcome' in result ? result.outcome : null;
@@ -125,6 +138,14 @@ export function serve(batch: Batch, place: Place): void {
   for (const row of line.listRows(place.product)) row.futile = null;
 }
 
+/** A slot that nobody will hear of is free. If their server is alive after all, they wait on. */
+function takeBack(batch: Batch, place: Place, lender: LicenseId): void {
+  const { line, now } = batch;
+  executeCommand(batch, giveBack(place, lender, place));
+  if (isGone(place, now)) line.remove(place);
+  else line.put({ ...place, lentBy: null, since: now });
+}
+
 /** A place that stays as it is need not be written. */
 function noteObstacle({ line }: Batch, place: Place, refusal: Refused): void {
   const { why, rule } = obstacleOf(refusal);
@@ -133,38 +154,4 @@ function noteObstacle({ line }: Batch, place: Place, refusal: Refused): void {
 
 function isLent(outcome: Outcome): boolean {
   return outcome.kind !== 'refused';
-}
-
-/** All in the row whom the same refusal would meet are passed over with the first of them. */
-function nameAlike(batch: Batch, place: Place, { code, details: { rule } }: Refused): string {
-  const address = code === 'address_limit_reached' ? addressOf(place.command.by) : null;
-  if (address !== null) return inRow(place, `address ${placeOf(address)}`);
-  const as = typeof rule === 'string' ? countedAs(batch, place) : null;
-  if (as === null) return inRow(place, `user ${place.user}`);
-  return inRow(place, isByPlace(rule as string) ? nameCounted(as) : `groups ${as.groups}`);
-}
-
-function inRow({ product, feature }: Place, name: string): string {
-  return `${product}\n${feature}\n${name}`;
-}
-
-function nameCounted({ groups, host, address }: CountedAs): string {
-  return `counted ${JSON.stringify([groups, host, address])}`;
-}
-
-/** What a slot would count as; `null`: the rules do not count it, or like that of the license. */
-function countedAs({ rules: { set } }: Batch, { product, feature, command }: Place): CountedAs | null {
-  const own = feature === WHOLE_LICENSE ? findCounting(set, product, null) : null;
-  return own === null ? null : countAs(set, own, personOf(command));
-}
-
-function isPassedOver(batch: Batch, place: Place): boolean {
-  const { passedOver } = batch.line;
-  if (passedOver.size === 0) return false;
-  const isNamed = (name: string) => passedOver.has(inRow(place, name));
-  const address = addressOf(place.command.by);
-  if (isNamed(`user ${place.user}`)) return true;
-  if (address !== null && isNamed(`address ${placeOf(address)}`)) return true;
-  const as = countedAs(batch, place);
-  return as !== null && (isNamed(`groups ${as.groups}`) || isNamed(nameCounted(as)));
 }

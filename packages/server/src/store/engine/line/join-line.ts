@@ -9,6 +9,7 @@ import type {
 import {
   canWait,
   endsWait,
+  isAnswered,
   isGone,
   isPresent,
   LATE_MS,
@@ -19,13 +20,17 @@ import {
   REPEATS,
   type Waitable,
   wantedOf,
+  withAnswer,
+  withoutAnswer,
 } from '../../../core/lending/waiting-line.ts';
 import { type Instant, plus } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { Outcome, PlaceKey, Refused } from '../../../core/outcome.ts';
 import type { Executed } from '../../store.ts';
 import type { Batch } from '../batch.ts';
+import { type FindKept, type Kept, NOTHING_KEPT } from '../load/read-holdings.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
+import { goAlong, type TryOut } from './keep-slots.ts';
 import { recordWait } from './record-wait.ts';
 import { findRoom } from './room.ts';
 
@@ -48,36 +53,27 @@ export function decideInLine(
   entries: readonly LoadedLicense[],
   command: LicenseCommand,
   isCarriedOut: ((outcome: Outcome) => boolean) | undefined,
-  decide: (isCarriedOut?: (outcome: Outcome) => boolean) => Executed,
+  tryOut: TryOut,
+  decide: (isCarriedOut?: (outcome: Outcome) => boolean, findKept?: FindKept) => Executed,
 ): Executed {
   if (!isLending(command)) return decide();
-  const kept = keepSlots(batch, entries, command);
-  try {
-    if (isCarriedOut !== undefined) return decide(isCarriedOut);
-    const outcome = decide((decided) => !goesOnWaiting(command, decided));
-    return followLine(batch, entries, command, outcome);
-  } finally {
-    for (const entry of kept) entry.kept = 0;
-  }
+  let kept: Kept | undefined;
+  const findKept = () => {
+    kept ??= keepSlots(batch, entries, command, tryOut);
+    return kept;
+  };
+  if (isCarriedOut !== undefined) return decide(isCarriedOut, findKept);
+  const outcome = decide((decided) => !goesOnWaiting(command, decided), findKept);
+  return followLine(batch, entries, command, outcome);
 }
 
-/** Those who repeat the call and come first are kept their slots; returns the licenses that have them. */
-function keepSlots(
-  batch: Batch,
-  entries: readonly LoadedLicense[],
-  command: Lending,
-): readonly LoadedLicense[] {
-  const { line, now } = batch;
-  if (line.repeating === 0) return [];
+/** Those who repeat the call and come first are kept their slots. */
+function keepSlots(batch: Batch, entries: readonly LoadedLicense[], command: Lending, tryOut: TryOut): Kept {
+  const { line } = batch;
   const { product } = (entries[0] as LoadedLicense).license;
-  const wanted = { product, feature: wantedOf(command) };
-  let left = line.countKeptBefore({ ...wanted, user: command.user }, now);
-  const room = findRoom(batch, wanted);
-  return entries.filter((entry) => {
-    entry.kept = Math.min(left, room.get(entry.license.id) ?? 0);
-    left -= entry.kept;
-    return entry.kept > 0;
-  });
+  const row = line.repeating === 0 ? undefined : line.findRow(product, wantedOf(command));
+  if (row === undefined) return NOTHING_KEPT;
+  return goAlong(batch, row, findRoom(batch, row), tryOut, ({ user }) => user === command.user).kept;
 }
 
 /** Whether the request goes on waiting: then its refusal is not carried out, and is no denial. */
@@ -99,10 +95,7 @@ function followLine(
   const known = found === undefined || isGone(found, now) ? undefined : found;
   const wait = waitOf(command);
   if (outcome.kind !== 'refused' || !canWait(outcome)) {
-    if (found === undefined || !endsWait(found, wait !== undefined, outcome)) return outcome;
-    recordWait(batch, found, lenderOf(outcome));
-    line.remove(key);
-    if (known?.lentBy === null) line.call(known);
+    if (found !== undefined) followAnswer(batch, found, wait, outcome);
     return outcome;
   }
   if (wait === undefined) return outcome;
@@ -111,7 +104,7 @@ function followLine(
   const { wait: _, ...asked } = command as Waitable;
   line.put({
     ...key,
-    n: known?.n ?? line.nextN(),
+    n: known === undefined || isAnswered(known) ? line.nextN() : known.n,
     // A wait that got a slot was recorded; if that was taken back before they knew, another one begins.
     since: known?.lentBy === null ? known.since : now,
     priority: priorityOf(rules, license.product, asked, now),
@@ -130,6 +123,20 @@ function followLine(
   };
 }
 
+/** Somebody in line has an answer other than that no slot is free: mostly, their wait is over. */
+function followAnswer(batch: Batch, place: Place, wait: Wait | undefined, outcome: Executed): void {
+  const { line, now } = batch;
+  const lender = lenderOf(outcome);
+  const isOther = lender !== null && place.lentBy !== null && lender !== place.lentBy;
+  const isOver = !isOther && endsWait(place, wait !== undefined, outcome);
+  if (isOver) recordWait(batch, place, lender);
+  if (lender !== null && wait?.hasWaited) line.put(withAnswer(place, lender, line.server, isOver, now));
+  else if (isOver) line.remove(place);
+  // Whoever did not wait keeps the slot, whoever else is gone.
+  else if (lender !== null) line.put(withoutAnswer(place, lender) ?? place);
+  if (isOver && place.lentBy === null && !isGone(place, now)) line.call(place);
+}
+
 function presentUntil({ mode, forMs }: Wait, now: Instant): Instant {
   return forMs === 0 || mode === 'repeat' ? plus(now, forMs) : plus(now, forMs + LATE_MS);
 }
@@ -143,32 +150,26 @@ function withPosition(refusal: Refused, places: readonly Place[], { user }: Plac
 /** Somebody no longer waits. Returns the command that gives back what was lent to them unseen, if any. */
 export function leaveLine(batch: Batch, command: LeaveLine): LicenseCommand | null {
   const { line, now } = batch;
-  const place = line.find(command);
   const { unseen } = command;
-  if (unseen !== undefined)
-    return isUnused(batch, command) ? giveBack(command, unseen.licenseId, place) : null;
+  const place = line.find(command);
   if (place === undefined) return null;
-  const left = { ...place, presence: { ...place.presence, [line.server]: now } };
-  if (place.lentBy === null || isPresent(left, now, line.isAlive)) {
+  const left =
+    unseen === undefined
+      ? { ...place, presence: { ...place.presence, [line.server]: now } }
+      : withoutAnswer(place, unseen, line.server);
+  const lender = unseen ?? place.lentBy;
+  if (left === null) return null;
+  const waits = place.lentBy === lender && isPresent(left, now, line.isAlive);
+  if (lender === null || waits || isAnswered(left, lender)) {
     line.put(left);
     return null;
   }
-  line.remove(place);
-  return giveBack(command, place.lentBy, place);
+  if (left.lentBy === null) line.put(left);
+  else line.remove(place);
+  return giveBack(command, lender, place);
 }
 
-/** Whether nobody has used the slot since it was lent. */
-function isUnused({ statements }: Batch, { user, feature, unseen }: LeaveLine): boolean {
-  if (unseen === undefined) return false;
-  const { licenseId, registeredAt, endsAt } = unseen;
-  const key = { license_id: licenseId, user };
-  const row =
-    feature === '' ? statements.registration.find(key) : statements.feature_slot.find({ ...key, feature });
-  return row?.registered_at === registeredAt && row.ends_at === endsAt;
-}
-
-function giveBack({ user, feature }: LeaveLine, licenseId: LicenseId, place: Place | undefined) {
-  const by = place?.command.by;
+export function giveBack({ user, feature }: PlaceKey, licenseId: LicenseId, { command: { by } }: Place) {
   const asked = { product: null, licenseId, user, ...(by === undefined ? {} : { by }) };
   return feature === ''
     ? ({ kind: 'unregister', ...asked } as const)

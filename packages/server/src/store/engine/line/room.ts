@@ -31,12 +31,9 @@ export function findRoom(batch: Batch, { product, feature }: Wanted): Room {
   return room;
 }
 
-/** Whether a slot is free that the user may have. `kept`: those that are kept for users before them. */
-export function canBeServed({ command: { licenseId } }: Place, room: Room, kept: number): boolean {
-  if (licenseId !== null) return (room.get(licenseId) ?? 0) > kept;
-  let free = 0;
-  for (const count of room.values()) free += count;
-  return free > kept;
+/** Whether a slot is free that the user may have. */
+export function canBeServed({ command: { licenseId } }: Place, room: Room): boolean {
+  return licenseId === null ? room.size > 0 : room.has(licenseId);
 }
 
 function countFree(batch: Batch, entry: LoadedLicense): number {

@@ -1,5 +1,4 @@
-import { compareTurns, isKept, type Place, REPEATS } from '../../../core/lending/waiting-line.ts';
-import type { Instant } from '../../../core/nouns/instant.ts';
+import { compareTurns, listServers, type Place, REPEATS } from '../../../core/lending/waiting-line.ts';
 import type { PlaceKey } from '../../../core/outcome.ts';
 
 type Undo = () => void;
@@ -75,6 +74,8 @@ export class WaitingLine {
   readonly #changed = new Map<string, PlaceKey>();
   /** Who could not be served although there is a free slot, and the addresses that have their share. */
   readonly passedOver = new Set<string>();
+  /** Those to whom slots were lent that nobody will hear of. */
+  lost: Place[] = [];
 
   constructor(
     server = 'here',
@@ -97,7 +98,7 @@ export class WaitingLine {
     return this.#rowsByProduct.has(product);
   }
 
-  #findRow(product: string, feature: string): Row | undefined {
+  findRow(product: string, feature: string): Row | undefined {
     return this.listRows(product).find((row) => row.feature === feature);
   }
 
@@ -116,12 +117,12 @@ export class WaitingLine {
   }
 
   find({ product, feature, user }: PlaceKey): Place | undefined {
-    return this.#findRow(product, feature)?.places.get(user);
+    return this.findRow(product, feature)?.places.get(user);
   }
 
   /** Who waits for the same, in the order of their turns. */
   list({ product, feature }: Omit<PlaceKey, 'user'>): readonly Place[] {
-    return this.#findRow(product, feature)?.list() ?? [];
+    return this.findRow(product, feature)?.list() ?? [];
   }
 
   nextN(): number {
@@ -138,7 +139,7 @@ export class WaitingLine {
 
   /** Asks the servers on which the user waits to ask again for them. */
   call(place: Place): void {
-    const servers = Object.keys(place.presence).filter((server) => server !== REPEATS);
+    const servers = listServers(place);
     if (servers.length === 0) return;
     const { product, feature, user } = place;
     this.#turns.push({ product, feature, user, servers });
@@ -146,21 +147,11 @@ export class WaitingLine {
     this.#undo.push(() => this.#turns.pop());
   }
 
-  /** How many slots are kept for users who repeat the call and come before this one. */
-  countKeptBefore({ product, feature, user }: PlaceKey, now: Instant): number {
-    let count = 0;
-    for (const place of this.list({ product, feature })) {
-      if (place.user === user) break;
-      if (isKept(place, now)) count += 1;
-    }
-    return count;
-  }
-
   #set(key: PlaceKey, place: Place | undefined): void {
     const { product, feature, user } = key;
     const before = this.find(key);
     if (before === place) return;
-    const row = this.#findRow(product, feature) ?? this.#addRow(key);
+    const row = this.findRow(product, feature) ?? this.#addRow(key);
     row.set(user, place);
     if (row.places.size === 0) this.#removeRow(row);
     this.size += (place === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
@@ -170,7 +161,7 @@ export class WaitingLine {
     this.hasNews = true;
     this.#undo.push(() => {
       this.#set(key, before);
-      this.#findRow(product, feature)?.forgetRanks();
+      this.findRow(product, feature)?.forgetRanks();
     });
   }
 

@@ -42,7 +42,7 @@ import {
 } from '../rows.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
-import { countPoolBorrows, readHoldings } from './read-holdings.ts';
+import { countPoolBorrows, type FindKept, readHoldings } from './read-holdings.ts';
 
 type ViewSource = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
 
@@ -51,10 +51,11 @@ export function loadView(
   entry: LoadedLicense,
   command: LicenseCommand,
   subject: Subject,
+  findKept?: FindKept,
 ): LicenseView {
   const meter = moduleOf(command).meter?.(command, entry.license, source.now) ?? null;
   const leaver = command.kind === 'borrow' && command.licenseId === null ? command.user : null;
-  return new LoadedView(source, entry, subject, meter, leaver);
+  return new LoadedView(source, entry, subject, meter, leaver, findKept);
 }
 
 /** Reads the head at once, and every other fact when the decision asks for it. A renewal reads one row. */
@@ -66,7 +67,7 @@ class LoadedView implements LicenseView {
   readonly endedFeatureSlots: readonly FeatureSlot[];
   readonly meter: Meter | null;
   readonly rules: Rules;
-  readonly kept: number;
+  readonly kept: number = 0;
   readonly registration: Registration | null;
   readonly #source: ViewSource;
   readonly #statements: Statements;
@@ -75,6 +76,7 @@ class LoadedView implements LicenseView {
   readonly #now: Instant;
   /** Who gives back the slots that they hold of other licenses, if they get one of this. */
   readonly #leaver: string | null;
+  readonly #findKept: FindKept | undefined;
   #featureSlots: readonly FeatureSlot[] | undefined;
   #holders: readonly Holder[] | undefined;
   #answer: RememberedAnswer | null | undefined;
@@ -87,9 +89,14 @@ class LoadedView implements LicenseView {
     subject: Subject,
     need: MeterNeed | null,
     leaver: string | null,
+    findKept?: FindKept,
   ) {
     const { statements, rules, now } = source;
     this.#leaver = leaver;
+    this.#findKept = findKept;
+    // Found when it is asked for, and mostly there is nobody to keep anything for.
+    const countKept = () => findKept?.().people.get(entry.license.id)?.length ?? 0;
+    if (findKept !== undefined) Object.defineProperty(this, 'kept', { get: countKept });
     this.#source = source;
     this.#statements = statements;
     this.#entry = entry;
@@ -102,7 +109,6 @@ class LoadedView implements LicenseView {
     this.endedFeatureSlots = loadEndedFeatureSlots(statements, entry, this.ended, now);
     this.meter = need === null ? null : entry.meters.get(statements, need);
     this.rules = rules;
-    this.kept = entry.kept;
     const { holder } = subject;
     this.registration = holder === null ? null : findRegistration(statements, entry.license.id, holder);
   }
@@ -124,7 +130,7 @@ class LoadedView implements LicenseView {
   readHoldings(feature: string | null): Holdings {
     this.#holdings ??= new Map();
     return this.#holdings.getOrInsertComputed(feature, () =>
-      readHoldings(this.#source, this.#entry, feature, this.#leaver),
+      readHoldings(this.#source, this.#entry, feature, this.#leaver, this.#findKept?.()),
     );
   }
 

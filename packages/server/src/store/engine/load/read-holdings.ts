@@ -1,9 +1,10 @@
 import { type AddressRange, isWithin, parseAddress } from '@berth/protocol/address-range';
-import { countedPerson, without } from '../../../core/lending/count-slots.ts';
+import { correct, countedPerson } from '../../../core/lending/count-slots.ts';
 import { WHOLE_LICENSE } from '../../../core/nouns/consumption.ts';
 import { findFeature } from '../../../core/nouns/feature-slot.ts';
-import { isUsable } from '../../../core/nouns/license.ts';
+import { isUsable, type LicenseId } from '../../../core/nouns/license.ts';
 import { isBorrowed, orNoSlot, type Registration } from '../../../core/nouns/registration.ts';
+import type { Person } from '../../../core/rules/groups.ts';
 import { countAs, findCounting, type HeldSlots } from '../../../core/rules/judge-slot.ts';
 import type { Holdings, LicenseView } from '../../../core/view.ts';
 import type { Batch } from '../batch.ts';
@@ -11,6 +12,19 @@ import type { SlotCounts } from '../counts/slot-counts.ts';
 import type { LoadedLicense } from '../loaded-licenses.ts';
 import { originKeys, registrationFromRow } from '../rows.ts';
 import { countOf } from '../sql.ts';
+
+/** Free slots of licenses or of a feature that are kept for others, who come first: for whom, by license. */
+export interface Kept {
+  readonly feature: string;
+  readonly people: ReadonlyMap<LicenseId, readonly Person[]>;
+}
+
+/** Found when it is asked for: most requests renew a slot. */
+export type FindKept = () => Kept;
+
+export const NOTHING_KEPT: Kept = { feature: WHOLE_LICENSE, people: new Map() };
+
+const NOBODY: readonly never[] = [];
 
 type Source = Pick<Batch, 'statements' | 'rules' | 'licenses' | 'now'>;
 
@@ -28,16 +42,30 @@ export function readHoldings(
   entry: LoadedLicense,
   feature: string | null,
   leaver: string | null,
+  kept: Kept = NOTHING_KEPT,
 ): Holdings {
   const pool = listPool(source, entry);
   const lender = feature ?? WHOLE_LICENSE;
+  const keptOn = (one: LoadedLicense) =>
+    (kept.feature === lender && kept.people.get(one.license.id)) || NOBODY;
   const leaves = leaver === null ? [] : listLeft(source, pool, entry, leaver);
   const left = feature === null ? leaves : leaves.filter((one) => holdsFeature(source, one, feature));
-  const inPool = withoutLeft(source, entry, feature, sumUp(pool, lender), left);
-  if (feature !== null) return ofFeature(source, entry, feature, inPool);
+  const own = findCounting(source.rules.set, entry.license.product, feature);
+  const add = (held: HeldSlots, person: Person, difference: 1 | -1) =>
+    own === null ? held : correct(held, countAs(source.rules.set, own, person), difference);
+  const withKept = (held: HeldSlots, on: readonly LoadedLicense[]) =>
+    on.flatMap(keptOn).reduce((sum, person) => add(sum, person, 1), held);
+  const inPool = left.reduce(
+    (rest, { registration }) => add(rest, countedPerson(registration), -1),
+    withKept(sumUp(pool, lender), pool),
+  );
+  if (feature !== null) {
+    const reserved = withKept(sumUp([entry], feature), [entry]);
+    return ofFeature(source, entry, feature, { inPool, reserved }, keptOn(entry).length);
+  }
   const free = (one: LoadedLicense, returned = 0) => {
     const gone = returned + left.filter(({ on }) => on === one).length;
-    return Math.max(0, one.license.slots - one.storedInUse - one.kept + gone);
+    return Math.max(0, one.license.slots - one.storedInUse - keptOn(one).length + gone);
   };
   const others = pool.filter((one) => one !== entry).reduce((sum, one) => sum + free(one), 0);
   const slots = pool.reduce((sum, one) => sum + one.license.slots, 0);
@@ -46,14 +74,19 @@ export function readHoldings(
 }
 
 /** Features are reserved on each license by itself: a feature is lent only where its user holds a slot. */
-function ofFeature(source: Source, entry: LoadedLicense, feature: string, inPool: HeldSlots): Holdings {
+function ofFeature(
+  source: Source,
+  entry: LoadedLicense,
+  feature: string,
+  held: Pick<Holdings, 'inPool' | 'reserved'>,
+  kept: number,
+): Holdings {
   const slots = findFeature(entry.license, feature)?.floating?.slots ?? 0;
-  const inUse = entry.meters.countInUse(source.statements, feature);
+  const free = slots - entry.meters.countInUse(source.statements, feature) - kept;
   return {
-    inPool,
-    reserved: sumUp([entry], feature),
-    supply: { name: feature, slots, free: Math.max(0, slots - inUse) },
-    freeAfterReturn: Math.max(0, slots - inUse + 1),
+    ...held,
+    supply: { name: feature, slots, free: Math.max(0, free) },
+    freeAfterReturn: Math.max(0, free + 1),
   };
 }
 
@@ -102,21 +135,6 @@ function listLeft(
 function holdsFeature({ statements }: Source, { on, registration }: Left, feature: string): boolean {
   const { user } = registration;
   return statements.feature_slot.find({ license_id: on.license.id, user, feature }) !== undefined;
-}
-
-function withoutLeft(
-  { rules: { set } }: Source,
-  { license }: LoadedLicense,
-  feature: string | null,
-  held: HeldSlots,
-  left: readonly Left[],
-): HeldSlots {
-  const own = findCounting(set, license.product, feature);
-  if (own === null) return held;
-  return left.reduce(
-    (rest, { registration }) => without(rest, countAs(set, own, countedPerson(registration))),
-    held,
-  );
 }
 
 /** Slots of the product that can be used now, and how many of them are borrowed. */

@@ -4,8 +4,8 @@ import { withFoldedUser } from '../../../core/nouns/user-name.ts';
 import { NO_RULES } from '../../../core/rules/rules.ts';
 import { fingerprint } from '../../../secrets/seal.ts';
 import type { Batch } from '../../engine/batch.ts';
-import { type CommandResult, executeCommand, MissingRows } from '../../engine/execute.ts';
-import { beginHandingOn, chooseNext, serve } from '../../engine/line/hand-on.ts';
+import { type CommandResult, executeCommand, MissingRows, prepareToTry } from '../../engine/execute.ts';
+import { beginHandingOn, chooseNext, listTried, serve } from '../../engine/line/hand-on.ts';
 import { findSealingFingerprint } from '../../engine/sealed-secrets.ts';
 import type { Connection } from '../wire/connection.ts';
 import { listSecrets } from '../wire/sealed-secrets.ts';
@@ -266,6 +266,7 @@ async function handOnPatiently(
   command?: Command,
 ): Promise<void> {
   const product = beginHandingOn(batch, command);
+  for (const tried of listTried(batch, product)) await work(sender, set, () => prepareToTry(batch, tried));
   for (;;) {
     const place = await work(sender, set, () => chooseNext(batch, product));
     if (place === null) return;

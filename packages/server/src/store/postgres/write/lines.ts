@@ -61,8 +61,8 @@ export class Lines {
   readonly #known = new Map<string, { readonly version: number; readonly line: WaitingLine }>();
   /** The version that a transaction writes. */
   readonly #planned = new WeakMap<WaitingLine, number>();
-  /** Servers that have shown a sign of life, as of a second ago. */
-  live: ReadonlySet<string> = new Set();
+  /** Servers that have shown a sign of life, as of a second ago; until it is known, all have. */
+  live: Pick<ReadonlySet<string>, 'has'> = { has: () => true };
 
   /** The line that a lane hands slots on in. Only who has locked all licenses of a product may do so. */
   async open(
