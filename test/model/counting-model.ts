@@ -216,10 +216,10 @@ export class CountingModel extends LendingModel {
     return this.#answer(license, 0, slot);
   }
 
-  /** Whether a slot of the feature is free for one who asks. */
-  protected couldTakeFeature(user: string, id: LicenseId | null): boolean {
-    if (this.refuseBarred(nowhere(user)) !== null) return false;
-    return this.own(user, id).some((license) => {
+  /** The license on which a slot of the feature is free for one who asks. */
+  protected findFeatureLender(user: string, id: LicenseId | null): ModelLicense | undefined {
+    if (this.refuseBarred(nowhere(user)) !== null) return undefined;
+    return this.own(user, id).find((license) => {
       const holder = license.holders.get(user);
       if (holder === undefined || !this.isUsable(license)) return false;
       if (this.featureSlots(license.id).has(user)) return false;
@@ -233,7 +233,8 @@ export class CountingModel extends LendingModel {
     const holdings = this.featureHoldings(license);
     const limited = own === undefined ? null : refuseByLimit(this.rules, own, holdings, who, this.now);
     if (limited !== null) return limited;
-    if (slots.size >= FEATURE_SLOTS) return refuseFullFeature(slots);
+    if (slots.size + this.keptOn(license.id, FEATURE).length >= FEATURE_SLOTS)
+      return refuseFullFeature(slots);
     return own === undefined ? null : refuseByReservation(this.rules, own, holdings, who, this.now);
   }
 
@@ -247,8 +248,9 @@ export class CountingModel extends LendingModel {
         return holder === undefined ? [] : { user, at: holder.counted };
       });
     };
-    const filling = listHeld(license);
-    const held = this.licenses.filter(this.isUsable).flatMap(listHeld);
+    const listTaken = (one: ModelLicense) => [...listHeld(one), ...this.keptOn(one.id, FEATURE)];
+    const filling = listTaken(license);
+    const held = this.licenses.filter(this.isUsable).flatMap(listTaken);
     return { held, filling, free: Math.max(0, FEATURE_SLOTS - filling.length) };
   }
 

@@ -22,8 +22,10 @@ export interface Waiter extends Asked {
   /** Those of lower numbers came first. */
   readonly n: number;
   readonly since: Instant;
-  /** When the connection is gone. */
-  readonly until: Instant;
+  /** When the connection is gone; `null`: there was none. */
+  readonly until: Instant | null;
+  /** Until when the place is kept for one who repeats the call; `null`: it is not. */
+  readonly keptUntil: Instant | null;
   /** What was lent to them, and no answer has said so yet. */
   readonly lentBy: LicenseId | null;
 }

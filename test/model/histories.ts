@@ -37,6 +37,8 @@ import { RULES } from './random-rules.ts';
 import {
   handOn,
   leaveLine,
+  repeatCall,
+  repeatCallForFeature,
   waitForFeature,
   waitForFeatureTogether,
   waitInLine,
@@ -142,6 +144,16 @@ const patience = fc.constantFrom(5 * SECOND_MS, HOUR_MS, HOUR_MS, 0);
 const WAITING = ['ada', 'bob', 'eve', 'zoe', ...INVENTED.slice(0, 5)];
 const crowd = fc.shuffledSubarray(WAITING, { minLength: 2 });
 
+/** Shorter than the rests after which a server that has its data alone has lost its line. */
+const keptMs = fc.constantFrom(2 * SECOND_MS, 5 * SECOND_MS, 25 * SECOND_MS);
+const callers = fc.array(
+  fc.record(
+    { user: fc.constantFrom(...WAITING), licenseId: fc.option(license, { freq: 2 }), at, instance },
+    { requiredKeys: ['user', 'licenseId', 'instance'] },
+  ),
+  { minLength: 1, maxLength: 6 },
+);
+
 const someTime = fc.constantFrom(1, 1000, MINUTE_MS, TIMEOUT_MS - 1, TIMEOUT_MS, HOUR_MS, MAX_BORROW_MS);
 
 export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
@@ -180,6 +192,9 @@ export const COMMANDS: readonly fc.Arbitrary<HistoryCommand>[] = [
   fc.tuple(visitor, patience).map(([one, forMs]) => waitInLine(one, forMs)),
   fc.tuple(crowd, patience).map(([users, forMs]) => waitTogether(users, forMs)),
   fc.tuple(crowd, patience).map(([users, forMs]) => waitTogether(users, forMs)),
+  fc.tuple(callers, keptMs).map(([all, forMs]) => repeatCall(all, forMs)),
+  fc.tuple(callers, keptMs).map(([all, forMs]) => repeatCall(all, forMs)),
+  fc.tuple(callers, keptMs).map(([all, forMs]) => repeatCallForFeature(all, forMs)),
   fc.tuple(who, patience).map(([one, forMs]) => waitForFeature(one, forMs)),
   fc.tuple(crowd, patience).map(([users, forMs]) => waitForFeatureTogether(users, licenseId(1), forMs)),
   fc

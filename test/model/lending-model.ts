@@ -86,10 +86,10 @@ export class LendingModel extends LicensesModel {
     return this.#hold(license, who, held?.borrowedUntil ?? null, []);
   }
 
-  /** Whether a slot is free for one who asks. */
-  protected couldRegister(who: Person, id: LicenseId | null): boolean {
-    if (this.refuseBarred(who) !== null) return false;
-    return this.licenses.some((license) => {
+  /** The license of which a slot is free for one who asks. */
+  protected findLender(who: Person, id: LicenseId | null): ModelLicense | undefined {
+    if (this.refuseBarred(who) !== null) return undefined;
+    return this.licenses.find((license) => {
       if ((id !== null && license.id !== id) || !this.isUsable(license)) return false;
       return !license.holders.has(who.user) && this.#refuseNew(license, who, []) === null;
     });
@@ -101,7 +101,8 @@ export class LendingModel extends LicensesModel {
     const holdings = this.holdings(null, who.user, left);
     const limited = own === undefined ? null : refuseByLimit(this.rules, own, holdings, who, this.now);
     if (limited !== null) return limited;
-    if (isFull(license)) return refuseFull(license, false);
+    const taken = license.holders.size + this.keptOn(license.id, '').length;
+    if (taken >= license.facts.slots) return refuseFull(license, false);
     return own === undefined ? null : refuseByReservation(this.rules, own, holdings, who, this.now);
   }
 
@@ -278,10 +279,6 @@ export class LendingModel extends LicensesModel {
     license.holders.set(user, { endsAt, borrowedUntil, programs, at, counted });
     return { kind: 'granted', licenseId: license.id, inUse: license.holders.size, endsAt, borrowedUntil };
   }
-}
-
-function isFull({ facts, holders }: ModelLicense): boolean {
-  return holders.size >= facts.slots;
 }
 
 function isOver({ facts, holders }: ModelLicense): boolean {

@@ -5,7 +5,7 @@ import { EMPTY_RULE_SET, type RuleSet } from '@berth/server/core/rules/rule-set'
 import { NOW } from '../../packages/server/test/core/examples.ts';
 import { cut, cutHeld, type HeldSlot, later } from './held.ts';
 import type { Refusal } from './model-refusals.ts';
-import type { Holdings } from './naive-rules.ts';
+import type { Holdings, Person } from './naive-rules.ts';
 
 export const TIMEOUT_MS = 10 * MINUTE_MS;
 
@@ -24,6 +24,13 @@ export interface ModelLicense {
   readonly holders: Map<string, HeldSlot>;
   /** How often somebody was refused a slot. */
   denials: number;
+}
+
+/** A free slot that is kept for somebody who comes first. `wanted`: empty for the license itself. */
+interface KeptSlot {
+  readonly id: LicenseId;
+  readonly wanted: string;
+  readonly who: Person;
 }
 
 /** What a store must answer. */
@@ -62,6 +69,8 @@ export const FIRST_FACTS: Readonly<Record<number, Facts>> = Object.fromEntries(
 export class LicensesModel {
   now: Instant = NOW;
   rules: RuleSet = EMPTY_RULE_SET;
+  /** While somebody asks: what is kept for others. */
+  kept: readonly KeptSlot[] = [];
   #revision = 0;
   /** The one that was added last comes first. */
   readonly licenses: readonly ModelLicense[] = [3, 2, 1].map((id) => ({
@@ -120,8 +129,17 @@ export class LicensesModel {
         holder === user && gone(license) ? [] : { user: holder, at: counted },
       ),
     );
-    const free = usable.map((one) => one.facts.slots - one.holders.size + (gone(one) ? 1 : 0));
+    const kept = usable.flatMap(({ id }) => this.keptOn(id, ''));
+    held.push(...kept);
+    const free = usable.map((one) => {
+      const taken = one.holders.size + this.keptOn(one.id, '').length;
+      return one.facts.slots - taken + (gone(one) ? 1 : 0);
+    });
     return { held, filling: held, free: free.reduce((sum, slots) => sum + Math.max(0, slots), 0) };
+  }
+
+  keptOn(id: LicenseId, wanted: string): readonly Person[] {
+    return this.kept.filter((one) => one.id === id && one.wanted === wanted).map(({ who }) => who);
   }
 
   readonly isUsable = (license: ModelLicense): boolean => this.refuseByState(license) === null;

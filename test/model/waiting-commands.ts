@@ -29,6 +29,41 @@ export function waitForFeature(who: Who, forMs: number): HistoryCommand {
   });
 }
 
+/** They are answered at once, and their places are kept for a while. In one batch. */
+export function repeatCall(callers: readonly Who[], forMs: number): HistoryCommand {
+  const wait = { mode: 'repeat', forMs } as const;
+  return inHistory({
+    title: `repeat ${callers.map(sayWho).join(', ')}, kept for ${forMs} ms`,
+    act: ({ exam }) =>
+      Promise.all(
+        callers.map(({ user, licenseId, at, instance }) =>
+          exam.register(user, { licenseId, product: 'cad', ...asked(at), ...named(instance), wait }),
+        ),
+      ),
+    expect: (model) =>
+      callers.map(({ user, licenseId, at, instance }) =>
+        model.register(user, licenseId, at, instance, { forMs, repeats: true }),
+      ),
+  });
+}
+
+export function repeatCallForFeature(callers: readonly Who[], forMs: number): HistoryCommand {
+  const wait = { mode: 'repeat', forMs } as const;
+  return inHistory({
+    title: `repeat for the feature ${callers.map(sayWho).join(', ')}, kept for ${forMs} ms`,
+    act: ({ exam }) =>
+      Promise.all(
+        callers.map(({ user, licenseId, instance }) =>
+          exam.registerFeature(user, { licenseId, product: 'cad', ...named(instance), wait }),
+        ),
+      ),
+    expect: (model) =>
+      callers.map(({ user, licenseId, instance }) =>
+        model.registerFeature(user, licenseId, null, instance, { forMs, repeats: true }),
+      ),
+  });
+}
+
 /** Many come at once and wait, in one batch. */
 export function waitTogether(users: readonly string[], forMs: number): HistoryCommand {
   const facts = { product: 'cad', ...waitOf(forMs) };

@@ -17,8 +17,11 @@ import { levelOf, type Person, type Place } from './naive-rules.ts';
 const GRACE_MS = 10 * SECOND_MS;
 const LATE_MS = 2 * SECOND_MS;
 
-/** `forMs`: how long; 0: the wait is over. `null`: the request does not wait. */
-type Patience = { readonly forMs: number } | null;
+/**
+ * `forMs`: how long; 0: the wait is over. `repeats`: it is answered at once, and its place is kept. `null`:
+ * the request does not wait.
+ */
+type Patience = { readonly forMs: number; readonly repeats?: true } | null;
 
 /** Who waits for slots: a list, which is gone through from the front whenever something was done. */
 export class WaitingModel extends CountingModel {
@@ -65,7 +68,8 @@ export class WaitingModel extends CountingModel {
   #take(asked: Asked, patience: Patience, ask = () => this.#ask(asked)): Expected {
     return this.#inTurn(() => {
       const place = this.#find(asked);
-      const answer = patience !== null && patience.forMs > 0 ? this.#withoutDenial(ask) : ask();
+      const stays = patience !== null && patience.forMs > 0 && !patience.repeats;
+      const answer = this.#besideKept(asked, () => (stays ? this.#withoutDenial(ask) : ask()));
       if (!isLack(answer)) {
         if (!isOver(place, patience, answer)) return answer;
         this.#countWait(place, answer.kind !== 'refused');
@@ -78,8 +82,13 @@ export class WaitingModel extends CountingModel {
       const n = known?.n ?? ++this.#lastN;
       // If what was lent to them was taken back before they knew, another wait begins.
       const since = known?.lentBy === null ? known.since : this.now;
-      const until = patience.forMs === 0 ? this.now : plus(this.now, patience.forMs + LATE_MS);
-      this.#put({ ...asked, n, since, until, lentBy: null });
+      const { until = null, keptUntil = null } = known ?? {};
+      if (patience.repeats) {
+        this.#put({ ...asked, n, since, until, keptUntil: plus(this.now, patience.forMs), lentBy: null });
+        return answer;
+      }
+      const untilNow = stays ? plus(this.now, patience.forMs + LATE_MS) : this.now;
+      this.#put({ ...asked, n, since, until: untilNow, keptUntil, lentBy: null });
       return patience.forMs === 0 ? this.#withPosition(answer, asked) : this.#wait(answer, asked);
     });
   }
@@ -116,9 +125,20 @@ export class WaitingModel extends CountingModel {
         this.#put({ ...place, until: this.now });
         return { kind: 'done', count: 0 };
       }
-      this.#remove(place);
-      return wanted === '' ? super.unregister(user, place.lentBy) : super.releaseFeature(user, place.lentBy);
+      return this.#giveBack(place, place.lentBy);
     }, 'server');
+  }
+
+  #giveBack(place: Waiter, lender: LicenseId): Expected {
+    const { wanted, user } = place;
+    this.#remove(place);
+    return wanted === '' ? super.unregister(user, lender) : super.releaseFeature(user, lender);
+  }
+
+  /** What was lent to those who never heard of it. */
+  #takeBackLost(): void {
+    for (const place of this.line)
+      if (place.lentBy !== null && this.#isGone(place)) this.#giveBack(place, place.lentBy);
   }
 
   /** All connections are gone at once. */
@@ -189,6 +209,7 @@ export class WaitingModel extends CountingModel {
 
   /** What is free goes to those who wait, before and after a command. `by`: who sends it. */
   #inTurn<T>(act: () => T, by: 'client' | 'server' = 'client'): T {
+    this.#takeBackLost();
     this.#serveAll();
     const before = listHeld(this);
     const waiting = this.line.filter((place) => this.isWaiting(place));
@@ -214,7 +235,7 @@ export class WaitingModel extends CountingModel {
   #serve(place: Waiter): boolean {
     if (!this.isWaiting(place) || !this.#hasRoom(place)) return false;
     const answer = this.#withoutDenial(
-      () => this.#ask(place),
+      () => this.#besideKept(place, () => this.#ask(place)),
       ({ kind }) => kind !== 'refused',
     );
     if (isLack(answer)) return false;
@@ -227,31 +248,62 @@ export class WaitingModel extends CountingModel {
 
   #countWait(place: Waiter | undefined, isServed: boolean): void {
     if (place === undefined || place.lentBy !== null) return;
+    // Whoever repeats the call was denied each time.
+    if (place.until === null && (!isServed || this.#isGone(place))) return;
     this.waits[isServed && !this.#isGone(place) ? 'served' : 'unserved'] += 1;
   }
 
-  #hasRoom({ wanted, licenseId }: Waiter): boolean {
+  /** By counts alone, beside what is kept for those who come before. */
+  #hasRoom(place: Waiter): boolean {
+    return this.#besideKept(place, () => this.#isFree(place));
+  }
+
+  #isFree({ wanted, licenseId }: Asked): boolean {
     return this.licenses.some((license) => {
       const { id, facts, holders } = license;
       const isAsked = licenseId === null || id === licenseId;
       const free = wanted === '' ? facts.slots - holders.size : FEATURE_SLOTS - this.featureSlots(id).size;
-      return isAsked && this.isUsable(license) && free > 0;
+      return isAsked && this.isUsable(license) && free > this.keptOn(id, wanted).length;
     });
   }
 
-  couldHave(place: Waiter): boolean {
-    const { wanted, user, licenseId } = place;
+  /** Decides while a slot is kept for everybody who repeats the call, comes first and could have one. */
+  #besideKept<T>({ wanted, user }: Asked, decide: () => T): T {
+    this.forgetFeatures();
+    for (const place of this.inOrder(wanted)) {
+      if (place.user === user) break;
+      const repeats = place.lentBy === null && this.now < (place.keptUntil ?? 0) && !this.isWaiting(place);
+      const lender = repeats && this.#isFree(place) ? this.#findLender(place) : undefined;
+      if (lender === undefined) continue;
+      const holder = wanted === '' ? null : lender.holders.get(place.user);
+      const who = holder == null ? personOf(place) : { user: place.user, at: holder.counted };
+      this.kept = [...this.kept, { id: lender.id, wanted, who }];
+    }
+    try {
+      return decide();
+    } finally {
+      this.kept = [];
+    }
+  }
+
+  #findLender(asked: Asked): ModelLicense | undefined {
+    const { wanted, user, licenseId } = asked;
     return wanted === ''
-      ? this.couldRegister(personOf(place), licenseId)
-      : this.couldTakeFeature(user, licenseId);
+      ? this.findLender(personOf(asked), licenseId)
+      : this.findFeatureLender(user, licenseId);
+  }
+
+  couldHave(place: Waiter): boolean {
+    return this.#besideKept(place, () => this.#findLender(place) !== undefined);
   }
 
   isWaiting({ lentBy, until }: Waiter): boolean {
-    return lentBy === null && this.now < until;
+    return lentBy === null && until !== null && this.now < until;
   }
 
-  #isGone({ until }: Waiter): boolean {
-    return this.now >= plus(until, GRACE_MS);
+  #isGone({ until, keptUntil }: Waiter): boolean {
+    const isLeft = until === null || this.now >= plus(until, GRACE_MS);
+    return isLeft && this.now >= (keptUntil ?? 0);
   }
 
   #isInVain(place: Waiter): boolean {
