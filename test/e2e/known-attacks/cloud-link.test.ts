@@ -20,6 +20,7 @@ import {
   show,
 } from '../../support/cloud/attacked-link.ts';
 import { type CloudApp, openCloudApp } from '../../support/cloud/cloud-app.ts';
+import { type RunningCloud, startCloudHere } from '../../support/cloud/cloud-process.ts';
 import { startBefore } from '../../support/start-before.ts';
 import { readEvents } from '../../support/test-app.ts';
 
@@ -112,6 +113,57 @@ describe('a refusal for another license', () => {
     assert.equal(await findError(app), null);
     assert.equal((await show(app)).unconfirmed_verdict, null);
   });
+});
+
+describe('a server whose key of the vendor is outdated', () => {
+  /** A vendor who has changed its key without this server: it was bound to nonces before. */
+  async function openOutdated(t: TestContext) {
+    const vendor = await startCloudHere(t);
+    const key = await vendor.grant('cad', '--slots', '5');
+    const app = await openCloudApp(t, { vendor });
+    await app.add('cad', key);
+    const remove = () => app.post('/api/v4/removeProduct', { product: 'cad', license_id: null });
+    return { app, vendor, key, remove, changeKey: () => changeKey(vendor) };
+  }
+
+  async function changeKey(vendor: RunningCloud) {
+    await vendor.run('signing-key', 'add');
+    await vendor.run('signing-key', 'switch');
+  }
+
+  /** Everything that the server says about its link. */
+  async function listSaid({ app }: Awaited<ReturnType<typeof openOutdated>>) {
+    const { findings } = (await app.get('/api/admin/doctor')).body as unknown as {
+      readonly findings: readonly { readonly text: string; readonly advice: string | null }[];
+    };
+    const { cloud } = await app.status();
+    const synced = (await app.sync()).licenses?.[0]?.error?.message ?? null;
+    return {
+      said: [cloud.error?.message, synced].join('\n'),
+      all: JSON.stringify([findings, cloud, synced]),
+    };
+  }
+
+  for (const [title, prepare] of [
+    ['with a license', async () => {}],
+    [
+      'whose license is disabled',
+      async ({ vendor, key }) => void (await vendor.run('license', 'disable', key)),
+    ],
+    ['without a license', async ({ remove }) => void (await remove())],
+  ] as const satisfies readonly (readonly [
+    string,
+    (site: Awaited<ReturnType<typeof openOutdated>>) => Promise<void>,
+  ])[]) {
+    test(`is told about the signature, and never to accept unbound answers: ${title}`, async (t) => {
+      const site = await openOutdated(t);
+      await prepare(site);
+      await site.changeKey();
+      const { said, all } = await listSaid(site);
+      assert.match(said, /no valid signature.*cloud\.publicKey/);
+      assert.doesNotMatch(all, /accept-unbound|nonce/);
+    });
+  }
 });
 
 /** Somebody between the two, who answers as they like. */
@@ -295,8 +347,8 @@ describe('removing the nonce from requests', () => {
     const body = '{"status":400,"code":"bad_request","message":"No."}';
     play(app, CHECK, { kind: 'status', code: 400, body });
     const error = await findError(app);
-    assert.equal(error?.reason, 'not_bound');
-    assert.match(error?.message ?? '', /answered with error bad_request.* will try again/);
+    assert.equal(error?.reason, 'not_signed');
+    assert.match(error?.message ?? '', /\(error bad_request\) has no valid signature/);
   });
 
   test('is accepted when an administrator says so, and the weaker guarantee is shown', async (t) => {

@@ -76,7 +76,7 @@ const LOST_ANSWERS: readonly FaultCase[] = [
     fault: { kind: 'status_after', code: 400, body: FORGED },
     acts: true,
     comesTo: { refused: 'license_not_enabled' },
-    onceHeld: 'not_bound',
+    onceHeld: 'not_signed',
   },
   {
     name: 'acts and its signature is wrong',
@@ -153,14 +153,14 @@ const MADE_UP_ANSWERS: readonly FaultCase[] = [
     fault: { kind: 'status', code: 429, body: '{"code":"too_many_requests","message":"Later."}' },
     acts: false,
     comesTo: { refused: 'too_many_requests' },
-    onceHeld: 'not_bound',
+    onceHeld: 'not_signed',
   },
   {
     name: 'is not the one who refuses',
     fault: { kind: 'status', code: 400, body: FORGED },
     acts: false,
     comesTo: { refused: 'license_not_enabled' },
-    onceHeld: 'not_bound',
+    onceHeld: 'not_signed',
   },
 ];
 

@@ -79,7 +79,13 @@ export interface Counted {
 }
 
 export type CloudReply<T> =
-  | { readonly kind: 'ok'; readonly value: T; readonly isBound: boolean }
+  | {
+      readonly kind: 'ok';
+      readonly value: T;
+      readonly isBound: boolean;
+      /** Left out: the vendor has signed it. A probe is answered by the keys alone. */
+      readonly isSigned?: false;
+    }
   | CloudRefusal;
 
 /** The cloud refused the request. */
@@ -146,6 +152,14 @@ export class CloudFault extends Fault {
     this.reason = reason;
     this.mayHaveArrived = options.mayHaveArrived;
   }
+}
+
+/** From here on the cloud has answered: even if nobody signed it, it may have executed the request. */
+export function notSigned(what = ''): CloudFault {
+  const message =
+    `The answer of the licensing cloud${what} has no valid signature. ` +
+    'Check cloud.publicKey and cloud.url.';
+  return new CloudFault('not_signed', message, { mayHaveArrived: true });
 }
 
 /**

@@ -26,6 +26,7 @@ import {
   type Counted,
   type Identification,
   KEY_REFUSALS,
+  notSigned,
   type ReportedAmount,
   type Vouched,
   WrongCertificate,
@@ -164,16 +165,12 @@ function isSigned({ bytes, headers }: CloudResponse, { publicKeys }: HttpCloudOp
 }
 
 /** From here on the cloud has answered: even if the answer is invalid, it may have executed the request. */
-function fault(reason: 'not_signed' | 'not_understood', message: string, cause?: unknown): CloudFault {
+function fault(reason: 'not_understood', message: string, cause?: unknown): CloudFault {
   return new CloudFault(reason, message, { mayHaveArrived: true, cause });
 }
 
 function requireSigned(answered: Answered, options: HttpCloudOptions): void {
-  if (isSigned(answered, options)) return;
-  throw fault(
-    'not_signed',
-    'The answer of the licensing cloud has no valid signature. Check cloud.publicKey and cloud.url.',
-  );
+  if (!isSigned(answered, options)) throw notSigned();
 }
 
 interface Understood<T> {
@@ -311,11 +308,15 @@ function readDeactivated(answered: Answered, options: HttpCloudOptions): CloudRe
 
 /** For a request without a product, a cloud that accepts the keys complains about the product. */
 function readProbe(answered: Answered, options: HttpCloudOptions): CloudReply<null> {
-  if (answered.status === 200) {
-    const isBound =
-      isSigned(answered, options) && isBoundTo(answered.question, fieldsOf(parseAnswer(answered)));
-    return { kind: 'ok', value: null, isBound };
+  if (answered.status !== 200) {
+    const refusal = readRefusal(answered, options);
+    return KEY_REFUSALS.has(refusal.code) ? refusal : acceptProbe(refusal);
   }
-  const refusal = readRefusal(answered, options);
-  return KEY_REFUSALS.has(refusal.code) ? refusal : { kind: 'ok', value: null, isBound: refusal.isBound };
+  const signed = isSigned(answered, options);
+  const isBound = signed && isBoundTo(answered.question, fieldsOf(parseAnswer(answered)));
+  return acceptProbe({ isSigned: signed, isBound });
+}
+
+function acceptProbe({ isSigned, isBound }: Pick<CloudRefusal, 'isSigned' | 'isBound'>): CloudReply<null> {
+  return { kind: 'ok', value: null, isBound, ...(isSigned ? {} : { isSigned }) };
 }

@@ -1,4 +1,4 @@
-import { CloudFault, type CloudReply } from '../../cloud/cloud.ts';
+import { CloudFault, type CloudReply, notSigned } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { isVerdict } from '../../core/nouns/license.ts';
 import { heldKey } from '../../core/nouns/notice-key.ts';
@@ -40,9 +40,13 @@ export function createNonceRequirement(store: Store, fingerprints: readonly stri
   };
 }
 
-/** Errors from the HTTP layer of a cloud, or from a proxy, do not know the nonce. */
+/**
+ * Errors from the HTTP layer of a cloud, or from a proxy, do not know the nonce. Without a signature nobody
+ * knows whether the vendor repeats it: the key may be outdated.
+ */
 function notBound(reply: CloudReply<unknown>): CloudFault {
   const isBareError = reply.kind === 'refused' && !isVerdict(reply.code);
+  if (reply.isSigned === false) return notSigned(isBareError ? ` (error ${reply.code})` : '');
   const message = isBareError
     ? `The licensing cloud answered with error ${reply.code}, which is not bound to the request. ` +
       'Nothing was changed. The server will try again.'
