@@ -31,7 +31,7 @@ function add(view: View, hardwareId: string, host: HostFacts): Decision {
   const license = { ...view.license, isActive: true };
   return {
     outcome: licensed({ ...view, license, deviceCount: view.deviceCount + 1 }, hardwareId, id),
-    changes: [{ kind: 'add_device', hardwareId, host }, { kind: 'set_active' }],
+    changes: [{ kind: 'add_device', id, hardwareId, host }, { kind: 'set_active' }],
     events: [{ kind: 'device_activated', facts: describeHost(hardwareId, host) }],
   };
 }

@@ -56,7 +56,12 @@ export interface Counted {
 
 /** What the store writes, in this order, in the same transaction as the events. */
 export type Change =
-  | { readonly kind: 'add_device'; readonly hardwareId: string; readonly host: HostFacts }
+  | {
+      readonly kind: 'add_device';
+      readonly id: number;
+      readonly hardwareId: string;
+      readonly host: HostFacts;
+    }
   | { readonly kind: 'refresh_device'; readonly hardwareId: string; readonly host: HostFacts }
   | { readonly kind: 'see_device'; readonly hardwareId: string }
   | { readonly kind: 'remove_device'; readonly hardwareId: string }

@@ -54,7 +54,7 @@ function describeCloud(): Reply {
 
 /** Also reads the database: a cloud that cannot read its data is not healthy. */
 function checkHealth(_: HttpRequest, { store }: Context): Reply {
-  store.sql.readNextId.get();
+  store.sql.findAirgapPublicKey.get();
   return json({ status: 'ok' });
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CloudEvent } from '../core/decision.ts';
 import { isRefusal } from '../core/refusal.ts';
@@ -28,9 +29,14 @@ export function transact<T>({ db, sql }: CloudStore, work: () => T): T {
   }
 }
 
-/** Call only inside a transaction. */
-export function takeId({ sql }: CloudStore): number {
-  return sql.takeId.get()?.id as number;
+/**
+ * Random, because a restored backup has forgotten the ids that were taken after it: servers know licenses by
+ * them, and would take two licenses for one. Below 2^53. Call only inside a transaction.
+ */
+export function takeId({ sql }: Pick<CloudStore, 'sql'>): number {
+  const id = Number(randomBytes(8).readBigUInt64BE() >> 11n);
+  // 0 stands for no license.
+  return id === 0 || sql.findId.get({ id }) !== undefined ? takeId({ sql }) : id;
 }
 
 /** Call inside the transaction of the change it describes, so that neither exists without the other. */

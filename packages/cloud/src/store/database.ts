@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { findBundledFile } from '@berth/shell/files/bundled-files';
@@ -87,11 +86,7 @@ function readMigration(name: string): string {
   return bundled ?? readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8');
 }
 
-/** Different clouds should use different ids: a server that moves to another cloud would confuse them. */
-const ID_STEP = 1000;
-const FIRST_STEPS = [100, 900_000] as const;
-
+/** Version 0.1.0 counted ids from `next_id`; see `takeId`. */
 function createCloudRow(db: DatabaseSync): void {
-  const firstId = randomInt(...FIRST_STEPS) * ID_STEP + 1;
-  db.prepare('INSERT INTO cloud (id, next_id) VALUES (1, ?)').run(firstId);
+  db.exec('INSERT INTO cloud (id, next_id) VALUES (1, 0)');
 }

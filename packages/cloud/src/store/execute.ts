@@ -80,7 +80,7 @@ function loadView(store: CloudStore, command: Command, license: License, now: nu
     license,
     device: device === undefined ? null : toDevice(device),
     deviceCount: countDevices(store, license.id),
-    nextDeviceId: sql.readNextId.get()?.next_id as number,
+    nextDeviceId: takeId(store),
     isBlocked: sql.findBlocked.get(hardwareId) !== undefined,
     totals: loadTotals(store, license, now, listAsked(command, license)),
     report: command.kind === 'count' ? findReport(store, license.id, command.reportId) : null,
@@ -120,7 +120,7 @@ function apply(store: CloudStore, { id, terms }: License, change: Change, now: n
   const { sql } = store;
   switch (change.kind) {
     case 'add_device':
-      sql.addDevice.run(takeId(store), id, change.hardwareId, JSON.stringify(change.host), now, now);
+      sql.addDevice.run(change.id, id, change.hardwareId, JSON.stringify(change.host), now, now);
       return;
     case 'refresh_device':
       sql.refreshDevice.run(JSON.stringify(change.host), now, id, change.hardwareId);

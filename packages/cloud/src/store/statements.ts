@@ -10,8 +10,9 @@ const OPENED = '(:customer IS NULL OR customer = :customer)';
 /** All statements, prepared once. */
 const SQL = {
   // ids
-  readNextId: 'SELECT next_id FROM cloud WHERE id = 1',
-  takeId: 'UPDATE cloud SET next_id = next_id + 1 WHERE id = 1 RETURNING next_id - 1 AS id',
+  findId: `
+    SELECT 1 FROM license WHERE id = :id UNION ALL SELECT 1 FROM device WHERE id = :id
+    UNION ALL SELECT 1 FROM product WHERE id = :id`,
 
   // the air-gap key
   findAirgapPublicKey: 'SELECT airgap_public_key FROM cloud WHERE id = 1',
@@ -48,7 +49,7 @@ const SQL = {
   findLicenseByUser: `${LICENSES} WHERE license.id = (
     SELECT id FROM license INDEXED BY user_of_customer
     WHERE product_id = :product AND user_name = :user AND ${OPENED})`,
-  listLicenses: `${LICENSES} ORDER BY license.id`,
+  listLicenses: `${LICENSES} ORDER BY license.created_at, license.id`,
   addLicense: `
     INSERT INTO license (id, license_key, product_id, user_name, password_hash, customer, terms, created_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -67,7 +68,7 @@ const SQL = {
     SELECT device.*, license_key, blocked_at FROM device
     JOIN license ON license.id = license_id LEFT JOIN blocked_device USING (hardware_id)
     WHERE :license IS NULL OR license_id = :license
-    ORDER BY license_id, device.id`,
+    ORDER BY license.created_at, license_id, activated_at, device.id`,
   addDevice: `
     INSERT INTO device (id, license_id, hardware_id, host, activated_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)`,
   // A new activation may come from another server, so earlier signatures do not apply.

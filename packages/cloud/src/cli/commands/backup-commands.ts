@@ -96,10 +96,15 @@ export function showRestored({
 
 function showLost(madeAt: string, lost: readonly Facts[] | null): string {
   if (lost === null) {
-    return `What happened after ${madeAt} is not known: there was no older data to compare with.`;
+    const unknown = `What happened after ${madeAt} is not known: there was no older data to compare with.`;
+    return `${unknown}\n\n${SELL_AGAIN}`;
   }
   if (lost.length === 0) return `Nothing has happened since ${madeAt}.`;
   const rows = lost.map(({ at, kind, license_key }) => [at, kind, license_key]);
   const table = formatTable(['at', 'event', 'license key'], rows);
-  return `The backup lacks what happened after ${madeAt}:\n${table}`;
+  return `The backup lacks what happened after ${madeAt}:\n${table}\n\n${SELL_AGAIN}`;
 }
+
+const SELL_AGAIN =
+  'Create again each license that was sold since, with its key ("license create --key KEY"). Customers\n' +
+  'then add that key on their server again: see docs/vendors.md, "After a restore".';

@@ -63,6 +63,18 @@ describe('the backup of a cloud', () => {
     assert.match((await run('kept', 'product list')).out, /later/);
   });
 
+  test('does not give the ids of licenses that were sold after it to others', async (t) => {
+    const { within, run } = await makeBackup(t);
+    const sell = async (words: string) =>
+      JSON.parse((await run('data', `license create --product cad ${words} --json`)).out).id as number;
+    const sold = [await sell('--key SOLD-1'), await sell('--key SOLD-2')];
+    const { out } = await run('data', `restore ${within('one.backup')}`);
+    assert.match(out, /license_created +SOLD-2[\s\S]*"license create --key KEY"[\s\S]*add that key/);
+    const again = [await sell('--key SOLD-2'), await sell('--key SOLD-3')];
+    assert.equal(new Set([...sold, ...again]).size, 4);
+    for (const id of again) assert.ok(Number.isSafeInteger(id) && id > 0);
+  });
+
   test('is restored elsewhere with its passphrase, or with its keys, or not at all', async (t) => {
     const { within, run } = await makeBackup(t, ' --passphrase-file PASSPHRASE');
     const failed = await run('other', `restore ${within('one.backup')}`);
