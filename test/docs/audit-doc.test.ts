@@ -51,8 +51,9 @@ const LICENSE_EVENTS: Fields<LicenseEvent> = {
   total_corrected: { feature: true, before: true, total: true },
   license_added: { product: true, slots: true },
   license_changed: { changed: true, slots: true, verdict: true },
+  license_doubted: { otherId: true, stopsLending: true },
   certificate_added: { kid: true, issuedAt: true, expiresAt: true },
-  license_removed: { product: true, inUse: true },
+  license_removed: { product: true, inUse: true, replacedBy: true },
 };
 
 const SYSTEM_EVENTS: Fields<SystemEvent> = {

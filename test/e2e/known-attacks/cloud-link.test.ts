@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { NONCE_HEADER } from '@berth/protocol/cloud/cloud-binding';
+import { DAY_MS } from '../../../packages/server/src/core/nouns/instant.ts';
 import {
   ACTIVATE,
   type AttackedCloud,
@@ -98,6 +99,23 @@ describe('a refusal for another license', () => {
     });
     assert.equal((await findError(app))?.reason, 'not_bound');
     assert.match(nonces.join(), /^[0-9a-f]{32}$/);
+    assert.equal(await register(app), 200);
+  });
+
+  test('or the answer for another license, does not end new slots, however often it comes', async (t) => {
+    const { app, who } = await link.openServer(t, 'bound');
+    const otherKey = await link.grant();
+    await link.record(ACTIVATE, { ...who, license_key: otherKey });
+    // It repeats the nonce and names the other license: only the digest shows that the request was changed.
+    const other = { ...who, license_key: otherKey };
+    app.way.url = await openMiddle(t, async ({ headers }) =>
+      link.record(CHECK, other, String(headers[NONCE_HEADER.toLowerCase()])),
+    );
+    for (let day = 0; day < 4; day++) {
+      assert.equal((await findError(app))?.reason, 'not_bound');
+      assert.equal((await show(app)).answered_license_id, null);
+      app.clock.advance(DAY_MS);
+    }
     assert.equal(await register(app), 200);
   });
 

@@ -102,6 +102,7 @@ interface Shown {
   readonly cloud_answers_bound: boolean;
   readonly unconfirmed_verdict: string | null;
   readonly lower_total_kept_out: boolean;
+  readonly answered_license_id: number | null;
 }
 
 /** The license as administrators see it. */

@@ -85,6 +85,7 @@ const SENTENCES: Readonly<Record<string, (of: Facts) => string>> = {
   total_corrected: (of) => `The total${feature(of)} was corrected from ${of('before')} to ${of('total')}`,
   license_added: (of) => `The license ${of('product')} was added with ${of('slots')} slots`,
   license_changed: (of) => `The license changed: ${of('changed') || of('verdict')}`,
+  license_doubted: (of) => `The vendor answers for another license, ${of('other_id')}`,
   license_removed: (of) => `The license ${of('product')} was removed`,
   certificate_added: () => 'The vendor certified the key that signs grants',
   certificate_wrong: (of) => `The vendor certified another key for ${of('product')}`,

@@ -40,6 +40,10 @@ export function nameOf({ product_details, product }: Pick<License, 'product_deta
 
 /** All that is wrong with a license, the worst first; nothing if it is well. */
 export function judgeLicense(license: License, now: number): readonly Verdict[] {
+  if (license.answered_license_id != null) {
+    const sentence = 'is known to the vendor under another id. Add its key again, or remove the license.';
+    return [{ level: 'critical', word: 'Doubtful', sentence, remedy: 'look', hurtsAt: 0 }];
+  }
   const stopped = STATES[license.state];
   if (stopped !== undefined) {
     const [word, sentence, remedy] = stopped;

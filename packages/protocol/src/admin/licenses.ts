@@ -26,6 +26,10 @@ const licenseRecord = licenseObject
       z.boolean().optional(),
       'Whether a lower total of the cloud is ignored; only of a license from the cloud.',
     ),
+    answered_license_id: described(
+      z.int().nullish(),
+      'Which other license the cloud answers for under this key, if any; only of a license from the cloud.',
+    ),
   })
   .meta({ id: 'LicenseRecord', extends: 'License', description: 'A license as administrators see it.' });
 

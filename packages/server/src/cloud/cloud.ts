@@ -27,8 +27,10 @@ export interface Cloud {
 /** A license and a machine. */
 export interface Identification {
   readonly hardwareId: string;
-  /** The id of the installed license; `null` during its activation. It is not sent. */
+  /** The id of the installed license; `null` during its activation. */
   readonly licenseId: LicenseId | null;
+  /** The id is sent, except with an activation. Left out for clouds that do not repeat nonces. */
+  readonly sendsId?: boolean;
   readonly product: string;
   readonly holder: LicenseHolder;
   /** Asks for a certificate for the key that it names, in an activation or a check. */
@@ -160,6 +162,19 @@ export function notSigned(what = ''): CloudFault {
     `The answer of the licensing cloud${what} has no valid signature. ` +
     'Check cloud.publicKey and cloud.url.';
   return new CloudFault('not_signed', message, { mayHaveArrived: true });
+}
+
+/** The answer is certainly to this request, and about another license: the key has that id at the cloud. */
+export class OtherLicense extends CloudFault {
+  readonly licenseId: LicenseId;
+
+  constructor(answered: number, asked: LicenseId) {
+    const message =
+      `The licensing cloud answered for another license: ${answered} instead of ${asked}, with the same ` +
+      'key. "berth doctor" says what to do.';
+    super('not_bound', message, { mayHaveArrived: true });
+    this.licenseId = licenseId(answered);
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { type AnswerBinding, isFileContent } from '@berth/protocol/cloud/cloud-binding';
 import { isSignedByOne, licenseSignatureText } from '@berth/protocol/cloud/vendor-signature';
-import { CloudFault, type Identification } from './cloud.ts';
+import { CloudFault, type Identification, OtherLicense } from './cloud.ts';
 
 /** The request. An answer is only valid for it. */
 export interface Question {
@@ -41,6 +41,9 @@ export function isBoundTo({ nonce, requestDigest, meant }: Question, fields: Fie
   const expected = meant?.licenseId ?? null;
   const isOtherLicense = expected !== null && (bound.license_id ?? expected) !== expected;
   if (!isOtherMachine && !isOtherLicense) return true;
+  // Whoever forwards another question with our nonce cannot make the cloud repeat the digest of ours.
+  const isCertain = bound.hardware_id === meant?.hardwareId && bound.request_digest === requestDigest;
+  if (isCertain && isOtherLicense) throw new OtherLicense(bound.license_id as number, expected);
   throw fault('not_bound', 'The licensing cloud answered for another license or machine.');
 }
 

@@ -23,6 +23,7 @@ export type LicenseCommand =
   | RemoveLicense
   | ApplyVerdict
   | CertifyLicense
+  | DoubtLicense
   | AddConsumption
   | RegisterFeature
   | ReleaseFeature
@@ -154,6 +155,8 @@ export interface InstallLicense {
   readonly counted?: CloudCounts;
   /** The file that it came in, if any. */
   readonly file?: FileFacts;
+  /** The same license under other ids: this one takes their place, and their slots. */
+  readonly replaces?: readonly LicenseId[];
   readonly by: Actor;
 }
 
@@ -214,6 +217,14 @@ export interface ApplyVerdict {
    * may be old, or about another license, so it counts only if the next check says the same.
    */
   readonly proof: 'bound' | 'license' | 'none';
+}
+
+/** The vendor's cloud certainly answered for another license when it was asked about this one. */
+export interface DoubtLicense {
+  readonly kind: 'doubt_license';
+  readonly licenseId: LicenseId;
+  readonly otherId: LicenseId;
+  readonly by: Actor;
 }
 
 /** Adds to the total of the license or of a feature. A count of 0 only reads it. */

@@ -6,6 +6,7 @@ import { applyVerdict } from './decisions/apply-verdict.ts';
 import { borrow } from './decisions/borrow.ts';
 import { certifyLicense } from './decisions/certify-license.ts';
 import { collect } from './decisions/collect.ts';
+import { doubtLicense } from './decisions/doubt-license.ts';
 import { installLicense } from './decisions/install-license.ts';
 import { register } from './decisions/register.ts';
 import { registerFeature } from './decisions/register-feature.ts';
@@ -37,6 +38,7 @@ const MODULES = {
   remove_license: removeLicense,
   apply_verdict: applyVerdict,
   certify_license: certifyLicense,
+  doubt_license: doubtLicense,
   add_consumption: addConsumption,
   register_feature: registerFeature,
   release_feature: releaseFeature,

@@ -2,7 +2,7 @@ import type { ReleaseFeature, Unregister } from './command.ts';
 import type { Collected } from './lending/collect.ts';
 import type { Feature } from './nouns/feature.ts';
 import { type Instant, say } from './nouns/instant.ts';
-import { type License, licenseState, overdueFrom } from './nouns/license.ts';
+import { isDoubtful, type License, licenseState, overdueFrom } from './nouns/license.ts';
 import type { Registration } from './nouns/registration.ts';
 import { type Refused, refuse } from './outcome.ts';
 import type { LicenseView } from './view.ts';
@@ -47,12 +47,21 @@ function refuseElsewhere(license: License): Refused {
 }
 
 function refuseOverdue(license: License): Refused {
+  if (isDoubtful(license)) return refuseDoubtful(license);
   const { maxOfflineDays, tie } = license;
   return refuse(
     'license_check_overdue',
     `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days. The last ` +
       `check was at ${say(tie.checkedAt as Instant)}. The administrator sees the reason in "berth status".`,
     { overdueAt: overdueFrom(license) },
+  );
+}
+
+function refuseDoubtful(license: License): Refused {
+  return refuse(
+    'license_check_overdue',
+    `The vendor's cloud answers for another license than ${named(license)}. The administrator sees in ` +
+      '"berth doctor" what to do.',
   );
 }
 

@@ -44,6 +44,32 @@ describe('a request to the cloud', () => {
     assert.doesNotMatch(seen[1]?.request.url ?? '', /password/);
   });
 
+  test('names the license only to a cloud that repeats nonces, and not to activate it', async (t) => {
+    const { cloud, seen } = await openCloud(t, (response, { url }) => {
+      const isUnknown = url?.includes('license_id=') === true;
+      if (isUnknown) answer(response, 400, '{"status":400,"code":"license_not_found","message":"No."}');
+      else answer(response, 200, JSON.stringify(LICENSE));
+    });
+    const known = { ...MACHINE, sendsId: true };
+    const amount = { feature: null, amount: 1, reportId: 'r' };
+    for (const meant of [MACHINE, known]) {
+      await cloud.activate(KEYS, meant, HOST);
+      await cloud.deactivate(KEYS, meant).catch(() => {});
+      await cloud.report(KEYS, meant, amount).catch(() => {});
+      await cloud.report(KEYS, meant, { ...amount, feature: 'render' }).catch(() => {});
+    }
+    assert.deepEqual(
+      seen.map(({ body }) => JSON.parse(body).license_id ?? null),
+      [null, null, null, null, null, 7, 7, 7],
+    );
+    seen.length = 0;
+    assert.equal((await cloud.check(KEYS, known)).kind, 'ok', 'the cloud knows the key, and not the id');
+    const asked = seen.map(({ request }) =>
+      new URLSearchParams(request.url?.split('?')[1]).get('license_id'),
+    );
+    assert.deepEqual(asked, ['7', null]);
+  });
+
   for (const [name, ask] of Object.entries(OPERATIONS)) {
     test(`${name} ends when the server stops`, async (t) => {
       const asked = Promise.withResolvers<void>();

@@ -227,6 +227,7 @@ function sayAssurance(license: Omit<License, 'product_features'>, callOf: CallOf
     cloud_answers_bound: isBound,
     unconfirmed_verdict: verdict,
     lower_total_kept_out: keptTotal,
+    answered_license_id: otherId,
     ...rest
   } = license;
   if (isBound === undefined) return rest;
@@ -240,6 +241,7 @@ function sayAssurance(license: Omit<License, 'product_features'>, callOf: CallOf
     ...(verdict == null
       ? {}
       : { 'unconfirmed verdict': `${verdict}: takes effect if the next check confirms it` }),
+    ...(otherId == null ? {} : { 'cloud answers for': `license ${otherId}; see "${callOf('doctor')}"` }),
     ...(keptTotal === true
       ? {
           'cloud total': `lower than before, ignored; "${callOf('license sync --accept-older')}" accepts it`,

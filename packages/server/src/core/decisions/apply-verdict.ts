@@ -2,7 +2,7 @@ import type { ApplyVerdict } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import { changeLicense, noteCheck } from '../lending/change-license.ts';
 import type { Instant } from '../nouns/instant.ts';
-import { type Assurance, isSameGrant, type License, type Verdict } from '../nouns/license.ts';
+import { isSameGrant, type License, NO_ASSURANCE, type Verdict } from '../nouns/license.ts';
 
 /**
  * The vendor's cloud refuses the license, which changes its state and nothing else. A verdict that may be
@@ -13,7 +13,7 @@ export const applyVerdict = {
   changesLicense: true,
 
   decide({ verdict, proof }, view, now) {
-    const known = view.license.tie.assurance ?? NO_ASSURANCE;
+    const { doubt: _, ...known } = view.license.tie.assurance ?? NO_ASSURANCE;
     const judged = withVerdict(view.license, verdict, now);
     const isNews = proof === 'none' && known.unconfirmed !== verdict && !isSameGrant(view.license, judged);
     const assurance = { ...known, isBound: proof === 'bound', unconfirmed: isNews ? verdict : null };
@@ -22,8 +22,6 @@ export const applyVerdict = {
     return changeLicense(view, tied, { verdict, by: 'cloud' }, now);
   },
 } satisfies CommandModule<ApplyVerdict>;
-
-const NO_ASSURANCE: Assurance = { isBound: false, unconfirmed: null, keptTotal: false };
 
 function withVerdict(license: License, verdict: Verdict, now: Instant): License {
   switch (verdict) {

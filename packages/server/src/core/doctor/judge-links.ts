@@ -1,5 +1,6 @@
 import { type Channel, type ChannelTarget, isLoopback } from '../notify/channel.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, say } from '../nouns/instant.ts';
+import { isDoubtful, type License } from '../nouns/license.ts';
 import { complain, orWell, type Verdict, warn } from './finding.ts';
 import { sayLength } from './judge-machine.ts';
 
@@ -11,8 +12,8 @@ interface CloudFacts {
   readonly error: { readonly message: string } | null;
   readonly pending: number;
   readonly reportsUncertain: number;
-  /** How many licenses come from it. */
-  readonly licenses: number;
+  /** Those that come from it. */
+  readonly licenses: readonly Pick<License, 'id' | 'product' | 'tie'>[];
   readonly checkMinutes: number;
   readonly now: Instant;
 }
@@ -20,11 +21,11 @@ interface CloudFacts {
 export function judgeCloud(facts: CloudFacts): readonly Verdict[] {
   const { state, licenses, pending } = facts;
   if (state === 'not_configured') {
-    const missing = licenses === 0 ? null : missingCloud(licenses);
+    const missing = licenses.length === 0 ? null : missingCloud(licenses.length);
     return orWell([missing], 'No licensing cloud is configured, and no license comes from one');
   }
   const backlog = pending === 0 ? '' : `; ${pending} of consumption are not reported yet`;
-  const found = [judgeState(facts), judgeAge(facts), judgeReports(facts)];
+  const found = [...licenses.map(judgeDoubt), judgeState(facts), judgeAge(facts), judgeReports(facts)];
   return orWell(found, `The licensing cloud answers and accepts the keys${backlog}`);
 }
 
@@ -58,12 +59,24 @@ function judgeState({ state, error, failingAt }: CloudFacts): Verdict | null {
   );
 }
 
+function judgeDoubt(license: CloudFacts['licenses'][number]): Verdict | null {
+  const { doubt } = license.tie.assurance ?? {};
+  if (doubt === undefined) return null;
+  const effect = isDoubtful(license) ? 'It lends no new slots' : 'It will lend no new slots if that goes on';
+  return complain(
+    `Since ${say(doubt.since)} the licensing cloud answers for license ${doubt.otherId} when it is asked ` +
+      `for ${license.id} of "${license.product}", with the same key. ${effect}.`,
+    'The vendor may have restored a backup of the cloud. Add the license again by its key ("berth license ' +
+      'add"): it replaces the one here and keeps its slots. Or remove the one here ("berth license remove").',
+  );
+}
+
 /** Checks that are this often late did not happen. */
 const LATE_CHECKS = 3;
 
 function judgeAge({ state, reachedAt, licenses, checkMinutes, now }: CloudFacts): Verdict | null {
   if (state !== 'ok' && state !== 'untried') return null;
-  if (reachedAt === null || licenses === 0) return null;
+  if (reachedAt === null || licenses.length === 0) return null;
   const ageMs = now - reachedAt;
   if (ageMs < Math.max(HOUR_MS, LATE_CHECKS * checkMinutes * MINUTE_MS)) return null;
   return warn(

@@ -55,10 +55,15 @@ type LicenseEventFacts = Readonly<
       verdict?: Verdict;
       by: Actor;
     }
+  /** The vendor's cloud answers for another license. `stopsLending`: it did so for too long. */
+  | { kind: 'license_doubted'; otherId: LicenseId; stopsLending: boolean; by: Actor }
   /** The vendor has certified the key that signs grants of the license. */
   | { kind: 'certificate_added'; kid: string; issuedAt: Instant; expiresAt: Instant; by: Actor }
-  /** `inUse`: slots that were held; they end at their own time. */
-  | { kind: 'license_removed'; product: string; inUse: number; by: Actor }
+  /**
+   * `inUse`: slots that were held; they end at their own time. `replacedBy`: the license that has taken its
+   * place, and all slots.
+   */
+  | { kind: 'license_removed'; product: string; inUse: number; replacedBy?: LicenseId; by: Actor }
 >;
 
 /** A refusal that leaves a trace. */

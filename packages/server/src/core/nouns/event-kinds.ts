@@ -25,6 +25,7 @@ const KINDS: Readonly<Record<AuditEvent['kind'], true>> = {
   total_corrected: true,
   license_added: true,
   license_changed: true,
+  license_doubted: true,
   license_removed: true,
   certificate_added: true,
   server_started: true,

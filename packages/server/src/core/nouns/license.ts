@@ -63,6 +63,8 @@ export interface LicenseTie {
   /** The confirmation code that a policy came with. */
   readonly confirmationId: string | null;
   readonly isGivenBack: boolean;
+  /** The license that has taken its place; left out otherwise. */
+  readonly replacedBy?: LicenseId;
   /** The vendor's certificate for the key that signs grants; left out before the first. */
   readonly certificate?: Certificate;
   /** How far the cloud's answers can be trusted; left out before the first. */
@@ -95,13 +97,36 @@ export function isVerdict(code: string): code is Verdict {
 }
 
 /** How the cloud's answers about a license were secured. */
-export interface Assurance {
+interface Assurance {
   /** The last one repeated the nonce of its request, so it is no replay. */
   readonly isBound: boolean;
   /** A verdict that was not bound to this license: the next check must confirm it. */
   readonly unconfirmed: Verdict | null;
   /** The last answer had a lower total than one before, and was ignored. */
   readonly keptTotal: boolean;
+  /** The last answers were for another license; left out otherwise. */
+  readonly doubt?: Doubt;
+}
+
+export const NO_ASSURANCE: Assurance = { isBound: false, unconfirmed: null, keptTotal: false };
+
+/** The vendor's cloud knows the key of the license under another id. */
+interface Doubt {
+  readonly otherId: LicenseId;
+  /** When it said so first and last, and how often, without any other answer between. */
+  readonly since: Instant;
+  readonly lastAt: Instant;
+  readonly checks: number;
+}
+
+/** So often, and for so long, the cloud has to say so before the license lends no new slots. */
+const DOUBT_CHECKS = 3;
+const DOUBT_MS = DAY_MS;
+
+/** Whether an administrator has to settle which license the key is, before it lends new slots. */
+export function isDoubtful({ tie }: Pick<License, 'tie'>): boolean {
+  const doubt = tie.assurance?.doubt;
+  return doubt !== undefined && doubt.checks >= DOUBT_CHECKS && doubt.lastAt - doubt.since >= DOUBT_MS;
 }
 
 /** The license on a machine with this hardware id: at home, or away since it was noticed. */
@@ -171,6 +196,11 @@ export function isSameGrant(a: License, b: License): boolean {
   return listDifferences(a, b).length === 0;
 }
 
+/** Whether they have one key. It may be typed in another case, and the vendor may omit it. */
+export function isSameKey(a: Pick<License, 'key'>, b: Pick<License, 'key'>): boolean {
+  return a.key === '' || b.key === '' || a.key.toLowerCase() === b.key.toLowerCase();
+}
+
 /** The names of the facts in which two licenses differ. */
 export function listDifferences(before: License, after: License): readonly string[] {
   const names = Object.keys(after) as (keyof License)[];
@@ -185,7 +215,7 @@ export type LicenseState =
   | 'expired'
   /** Valid, but bound to another machine than this one. */
   | 'elsewhere'
-  /** Valid, but the vendor's cloud has not been reached for too long. */
+  /** Valid, but the vendor's cloud has not been reached, or answers for another license, for too long. */
   | 'overdue'
   | 'active'
   | 'in_grace';
@@ -215,7 +245,8 @@ export function overdueFrom({ maxOfflineDays, tie }: License): Instant | null {
 
 function isOverdue(license: License, now: Instant): boolean {
   const from = overdueFrom(license);
-  return from !== null && now >= from;
+  if (from !== null && now >= from) return true;
+  return license.tie.assurance?.doubt !== undefined && isDoubtful(license);
 }
 
 export function isUsable(license: License, now: Instant): boolean {

@@ -12,6 +12,7 @@ import { type LicenseId, NO_TIE } from '../../core/nouns/license.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { LicenseLocks } from '../lending/license-locks.ts';
+import { findFault, findSame } from '../lending/same-license.ts';
 import { askForCertificate, type CheckParts, checkLicense, install, withCertificate } from './cloud-check.ts';
 
 /** A license to add: by its key, or by the user it was issued to. */
@@ -38,19 +39,22 @@ export async function addLicense(parts: AddParts, request: AddRequest, by: Actor
   );
   if (reply.kind === 'refused') throw refusalError(reply);
   const { value } = reply;
-  return locks.withLock(value.license.id, async () => {
-    const known = await findRecord(store, value.license.id);
-    if (!value.isFloating && known === undefined) {
-      await rejectNotFloating(parts, { ...meant, licenseId: value.license.id });
-    }
-    const username = 'username' in holder ? holder.username : null;
-    const key = 'licenseKey' in holder ? holder.licenseKey : '';
+  const { id } = value.license;
+  const username = 'username' in holder ? holder.username : null;
+  const key = 'licenseKey' in holder ? holder.licenseKey : value.license.key;
+  const named = { id, product, key, username };
+  const replaces = await findSame(store, named);
+  return withLocks(locks, [id, ...replaces], async () => {
+    const known = await findRecord(store, id);
+    const isUsable = value.isFloating || known !== undefined;
+    const fault = isUsable ? await findFault(store, named) : notFloating();
+    if (fault !== null) await giveBack(parts, { ...meant, licenseId: id, sendsId: reply.isBound }, fault);
     const bare = { ...NO_TIE, hardwareId, username };
     const certificate = known?.license.tie.certificate;
     const tie = await withCertificate(certification, reply, bare, certificate);
     const counted = { ...value.counted, askedAt, takesLower: reply.isBound };
-    await install(store, reply, { tie, key, by, ...(known === undefined ? { counted } : {}) });
-    await checkAgain(parts, value.license.id);
+    await install(store, reply, { tie, key, by, replaces, ...(known === undefined ? { counted } : {}) });
+    await checkAgain(parts, id);
     return requireRecord(store, value);
   });
 }
@@ -89,12 +93,26 @@ function readRequest({ product, licenseKey, username, password }: AddRequest) {
 }
 
 /** Deactivates the license again, so that the vendor does not count it. */
-async function rejectNotFloating({ session }: CheckParts, meant: Identification): Promise<never> {
+async function giveBack(
+  { session }: CheckParts,
+  meant: Identification,
+  reason: RequestError,
+): Promise<never> {
   await session.ask(null, (cloud, keys) => cloud.deactivate(keys, meant)).catch(() => {});
-  throw new RequestError(
+  throw reason;
+}
+
+function notFloating(): RequestError {
+  return new RequestError(
     'license_not_floating',
     'This license is for a single machine and has no slots to lend. Ask the vendor for a floating license.',
   );
+}
+
+/** In one order, so that nobody waits for each other. */
+function withLocks<T>(locks: LicenseLocks, ids: readonly LicenseId[], work: () => Promise<T>): Promise<T> {
+  const sorted = ids.toSorted((a, b) => b - a);
+  return sorted.reduce((inner, id) => () => locks.withLock(id, inner), work)();
 }
 
 async function findRecord(store: Store, id: LicenseId): Promise<LicenseRecord | undefined> {

@@ -4,13 +4,20 @@ import {
   type CloudRefusal,
   type CloudReply,
   type Identification,
+  OtherLicense,
   UNPROVEN,
   type Vouched,
   WrongCertificate,
 } from '../../cloud/cloud.ts';
 import type { CloudCounts } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
-import { type Certificate, isVerdict, type License, type Verdict } from '../../core/nouns/license.ts';
+import {
+  type Certificate,
+  isVerdict,
+  type License,
+  type LicenseId,
+  type Verdict,
+} from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
 import type { Identity } from '../identity/identity.ts';
@@ -51,7 +58,7 @@ export async function checkLicense(
     session.ask(license.id, (cloud, keys) =>
       requireSame(license, mustMove ? cloud.activate(keys, asked, host) : cloud.check(keys, asked)),
     ),
-  );
+  ).catch((error: unknown) => noteDoubt(store, license, error));
   if (reply.kind === 'refused') {
     await followRefusal(store, license, reply);
     return { kind: 'refused', refusal: reply };
@@ -115,12 +122,20 @@ async function requireSame(
   throw new CloudFault('not_understood', message, { mayHaveArrived: true });
 }
 
+async function noteDoubt(store: Store, { id }: License, error: unknown): Promise<never> {
+  if (error instanceof OtherLicense) {
+    await store.execute({ kind: 'doubt_license', licenseId: id, otherId: error.licenseId, by: 'cloud' });
+  }
+  throw error;
+}
+
 /** By its key, or by its user if it has none; the password is only needed to activate. */
 export function identify({ id, product, key, tie }: License, hardwareId: string): Identification {
   const { username } = tie;
   const isByUser = key === '' && username !== null;
   const holder = isByUser ? { username, password: null } : { licenseKey: key };
-  return { hardwareId: tie.hardwareId ?? hardwareId, licenseId: id, product, holder };
+  const sendsId = tie.assurance?.isBound === true;
+  return { hardwareId: tie.hardwareId ?? hardwareId, licenseId: id, sendsId, product, holder };
 }
 
 type Granted = Exclude<CloudReply<Vouched>, CloudRefusal>;
@@ -131,11 +146,13 @@ interface Installation {
   readonly counted?: CloudCounts;
   /** The key in the request; the vendor may omit it in the answer. */
   readonly key: string;
+  /** The same license under other ids. */
+  readonly replaces?: readonly LicenseId[];
   readonly by?: Actor;
 }
 
 /** The license as the vendor signed it, bound to this server. It clears an unconfirmed verdict. */
-export function install(store: Store, reply: Granted, { tie, counted, key, by }: Installation) {
+export function install(store: Store, reply: Granted, { tie, counted, key, replaces, by }: Installation) {
   const { license } = reply.value;
   const assurance = { isBound: reply.isBound, unconfirmed: null, keptTotal: false };
   return store.execute({
@@ -147,6 +164,7 @@ export function install(store: Store, reply: Granted, { tie, counted, key, by }:
       tie: { ...tie, assurance },
     },
     ...(counted === undefined ? {} : { counted }),
+    ...(replaces === undefined ? {} : { replaces }),
     by: by ?? 'cloud',
   });
 }

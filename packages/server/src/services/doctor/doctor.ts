@@ -145,7 +145,7 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
     cloud: async () => {
       await cloudLink.probe();
       const records = await store.read({ kind: 'list_licenses', product: null });
-      const licenses = records.filter(({ license }) => license.source === 'cloud').length;
+      const licenses = records.map(({ license }) => license).filter(({ source }) => source === 'cloud');
       const { checkMinutes } = config.cloud;
       return judgeCloud({ ...(await cloudLink.describe()), licenses, checkMinutes, now: readWall() });
     },

@@ -10,13 +10,14 @@ import type { Subject } from '../../core/command-module.ts';
 import { collectEnded, decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
 import type { Decision } from '../../core/decision.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
+import { endAllSlots, replaceLicense } from '../../core/decisions/replace-license.ts';
 import { findRequestedLicenses } from '../../core/lending/choose-license.ts';
 import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
 import { judgeFile } from '../../core/lending/judge-file.ts';
 import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lending/repeat-answer.ts';
 import type { Waitable } from '../../core/lending/waiting-line.ts';
 import { plus } from '../../core/nouns/instant.ts';
-import type { LicenseId } from '../../core/nouns/license.ts';
+import { isSameKey, type LicenseId } from '../../core/nouns/license.ts';
 import {
   holderFacts,
   isLive,
@@ -93,11 +94,17 @@ function executeOnLicense(
   if (command.kind === 'install_license') {
     const refusal = refuseBesideTests(batch, command) ?? refuseFile(batch, command);
     if (refusal !== null) return refusal;
+    if (command.replaces !== undefined) return replace(batch, command, undo);
     if (batch.licenses.find(command.license.id) === undefined) return addLicense(batch, command, undo);
   }
   const subject = subjectOf(command);
   const entries = locate(batch, command, subject);
-  if ('kind' in entries) return entries;
+  if ('kind' in entries) {
+    // Clients go on naming the license that they were given, also when another has taken its place.
+    const id = moduleOf(command).isFromClients ? batch.licenses.findReplacing(subject.licenseId) : null;
+    if (id === null) return entries;
+    return executeOnLicense(batch, { ...command, licenseId: id } as LicenseCommand, undo, isCarriedOut);
+  }
   const [entry] = entries as [LoadedLicense];
   if (command.kind === 'add_consumption' && subject.answer !== null && subject.licenseId === null) {
     const repeated = repeatRemoved(batch, entry, command, subject.answer);
@@ -365,8 +372,27 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
   undo.push(removed === undefined ? () => batch.licenses.remove(id) : rememberEntry(batch.licenses, removed));
   const entry =
     removed === undefined ? batch.licenses.addNew(command.license) : batch.licenses.revive(removed);
+  // A cloud that was restored may give the id to another license, whose slots are not those of this one.
+  const isOther = !isSameKey(entry.license, command.license);
+  if (isOther) applyDecision(batch, entry, endAllSlots(loadCollected(batch, entry), command.by, batch.now));
   const view = loadView(batch, entry, command, subjectOf(command));
   return applyDecision(batch, entry, decideAddLicense(command, view, batch.now));
+}
+
+/** Installs a license, and moves to it what is held of those that it replaces. */
+function replace(batch: Batch, { replaces, ...command }: InstallLicense, undo: Undo[]): Executed {
+  const { licenses, now } = batch;
+  const outcome = executeOnLicense(batch, command, undo);
+  const to = licenses.find(command.license.id);
+  for (const from of (replaces ?? []).map((id) => licenses.find(id))) {
+    if (from === undefined || to === undefined) continue;
+    undo.push(rememberEntry(licenses, from), rememberEntry(licenses, to));
+    const [leaver, taker] = [loadCollected(batch, from), loadCollected(batch, to)];
+    const { leaving, arriving } = replaceLicense(leaver, taker, command.by, now);
+    applyDecision(batch, from, leaving);
+    applyDecision(batch, to, arriving);
+  }
+  return outcome;
 }
 
 function locate({ licenses }: Batch, command: LicenseCommand, subject: Subject) {

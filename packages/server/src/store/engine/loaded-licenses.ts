@@ -53,6 +53,8 @@ export interface RemovedLicense {
   readonly id: LicenseId;
   readonly product: string;
   readonly removedAt: Instant;
+  /** The license that has taken its place, if any. */
+  readonly replacedBy: LicenseId | null;
 }
 
 /** What must be known of all licenses if only some are loaded. */
@@ -121,6 +123,11 @@ export class LoadedLicenses {
     return listRemovedOf(removed, product, after);
   }
 
+  /** What has taken the place of a removed license; `null`: nothing. */
+  findReplacing(id: LicenseId | null): LicenseId | null {
+    return findReplacing(this.#surroundings?.removed ?? this.#removed, id);
+  }
+
   /** The licenses of the only product, when there is only one. */
   listOnlyProduct(): readonly LoadedLicense[] {
     return this.productCount === 1 ? [...this.#byProduct.values()].flat() : [];
@@ -179,8 +186,8 @@ export class LoadedLicenses {
       const product = entry.license.product;
       this.#byProduct.set(product, [...this.listByProduct(product), entry]);
     }
-    this.#removed = entries.flatMap(({ license: { id, product }, removedAt }) =>
-      removedAt === null ? [] : [{ id, product, removedAt }],
+    this.#removed = entries.flatMap(({ license: { id, product, tie }, removedAt }) =>
+      removedAt === null ? [] : [{ id, product, removedAt, replacedBy: tie.replacedBy ?? null }],
     );
   }
 }
@@ -220,6 +227,12 @@ export function listRemovedOf(
   after: Instant,
 ): readonly LicenseId[] {
   return removed.filter((one) => one.product === product && one.removedAt > after).map(({ id }) => id);
+}
+
+/** A license that was replaced may have replaced others before. */
+export function findReplacing(removed: readonly RemovedLicense[], id: LicenseId | null): LicenseId | null {
+  const replacedBy = removed.find((one) => one.id === id)?.replacedBy ?? null;
+  return replacedBy === null ? null : (findReplacing(removed, replacedBy) ?? replacedBy);
 }
 
 /** Returns how to undo whatever a command changes here. */

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CLOCK_TOLERANCE_MS } from '../../../src/core/clock/clock.ts';
-import { splitAdvice, type Verdict } from '../../../src/core/doctor/finding.ts';
+import { splitAdvice } from '../../../src/core/doctor/finding.ts';
 import { judgeBackup } from '../../../src/core/doctor/judge-backup.ts';
 import { judgeCertificate, judgeExposure } from '../../../src/core/doctor/judge-exposure.ts';
 import {
   judgeChannels,
-  judgeCloud,
   judgeDatabase,
   judgeForwarding,
   judgeVersions,
@@ -22,16 +21,7 @@ import {
 import { DAY_MS, HOUR_MS, MINUTE_MS, plus } from '../../../src/core/nouns/instant.ts';
 import { NOW } from '../examples.ts';
 import { exampleChannel } from '../notify/example-channel.ts';
-
-/** The severities, and the texts in one. Whatever is wrong comes with advice. */
-function read(verdicts: readonly Verdict[]): string {
-  for (const { severity, text, advice } of verdicts) {
-    assert.notEqual(text, '');
-    if (severity === 'ok') assert.equal(advice, null, text);
-    else assert.match(advice ?? '', /^[A-Z].*\.$/, text);
-  }
-  return verdicts.map(({ severity, text }) => `${severity}: ${text}`).join(' | ');
-}
+import { readVerdicts as read } from './read-verdicts.ts';
 
 const DISK = { folder: '/d', space: { freeMegabytes: 5000, totalMegabytes: 9000 }, wantedMegabytes: 1000 };
 
@@ -145,45 +135,6 @@ describe('the clock', () => {
     ['a bit off from the cloud', { cloudAheadMs: -59_000 }, /^ok: /],
   ] as const) {
     test(title, () => assert.match(read(judgeClock({ ...CLOCK, ...facts })), expected));
-  }
-});
-
-describe('the cloud', () => {
-  const CLOUD = {
-    state: 'ok',
-    reachedAt: NOW,
-    failingAt: null,
-    error: null,
-    pending: 7,
-    reportsUncertain: 0,
-    licenses: 1,
-    checkMinutes: 60,
-    now: NOW,
-  } as const;
-  for (const [title, facts, expected] of [
-    ['fine', {}, /^ok: .*7 of consumption/],
-    ['finer', { pending: 0 }, /^ok: The licensing cloud answers and accepts the keys$/],
-    ['missing for one', { state: 'not_configured' }, /^problem: A license comes from a licensing cloud/],
-    ['without keys', { state: 'no_keys' }, /^problem: The keys .* are not set\.$/],
-    ['refuses, unknown since when', { state: 'refused', error: { message: 'no' } }, /refuses the keys: no$/],
-    [
-      'fails',
-      { state: 'failing', error: { message: 'no' }, failingAt: NOW },
-      /^problem: .*not work \(since .*: no$/,
-    ],
-    ['late, and not tried', { state: 'untried', now: plus(NOW, 3 * HOUR_MS) }, /^warning: /],
-    ['late, and nothing comes from it', { licenses: 0, now: plus(NOW, 3 * HOUR_MS) }, /^ok: /],
-    ['never reached', { reachedAt: null }, /^ok: /],
-    ['late within an hour', { checkMinutes: 1, now: plus(NOW, HOUR_MS - 1) }, /^ok: /],
-    ['late after an hour', { checkMinutes: 1, now: plus(NOW, HOUR_MS) }, /^warning: .*60 minutes ago/],
-    ['not used', { state: 'not_configured', licenses: 0 }, /^ok: /],
-    ['missing', { state: 'not_configured', licenses: 2 }, /^problem: 2 licenses come/],
-    ['refuses', { state: 'refused', error: { message: 'no' }, failingAt: NOW }, /^problem: .*refuses.*since/],
-    ['late', { now: plus(NOW, 3 * HOUR_MS) }, /^warning: .*last reached 3 hours ago/],
-    ['not late yet', { now: plus(NOW, 3 * HOUR_MS - 1) }, /^ok: /],
-    ['uncertain', { reportsUncertain: 2 }, /^warning: Of 2 reports/],
-  ] as const) {
-    test(title, () => assert.match(read(judgeCloud({ ...CLOUD, ...facts })), expected));
   }
 });
 

@@ -30,6 +30,7 @@ import { PROGRAMS, programRestartCases } from './programs.ts';
 import { RECORDED_WAITS, RECORDED_WAITS_ON_TWO } from './recorded-waits.ts';
 import { RENEWALS, renewalRestartCases } from './renewals.ts';
 import { REPEATED_CALLS } from './repeated-calls.ts';
+import { replacedCases } from './replaced.ts';
 import { RESERVED } from './reservations.ts';
 import { restartCases, wallClockCases } from './restart.ts';
 import { RESTORED_BORROWS } from './restored-borrows.ts';
@@ -106,6 +107,8 @@ const EXAM: Readonly<Record<string, Chapter>> = {
   'other machines': MACHINES,
   'licenses that were removed, after a close': removalCases('restart'),
   'licenses that were removed, after a crash': removalCases('crash'),
+  'licenses under another id, after a close': replacedCases('restart'),
+  'licenses under another id, after a crash': replacedCases('crash'),
   'licenses in files, after a close': fileCases('restart'),
   'licenses in files, after a crash': fileCases('crash'),
   "the server's own files, after a close": ownFileCases('restart'),

@@ -1,6 +1,6 @@
 import { LICENSE_API } from '@berth/protocol/admin/licenses';
 import type { LicenseObject } from '@berth/protocol/api/license-object';
-import { endOf, type License, licenseState } from '../../../core/nouns/license.ts';
+import { endOf, type License, licenseState, NO_ASSURANCE } from '../../../core/nouns/license.ts';
 import type { Catalogue } from '../../../services/lending/catalogue.ts';
 import type { Offline } from '../../../services/offline/offline.ts';
 import { adminRoutes } from '../../admin-route.ts';
@@ -52,10 +52,11 @@ function presentRecord(record: Awaited<ReturnType<Catalogue['list']>>[number]) {
 /** How reliable the cloud's replies about the license are; empty for licenses from elsewhere. */
 function presentAssurance({ source, tie }: License) {
   if (source !== 'cloud') return {};
-  const { isBound = false, unconfirmed = null, keptTotal = false } = tie.assurance ?? {};
+  const { isBound, unconfirmed, keptTotal, doubt } = tie.assurance ?? NO_ASSURANCE;
   return {
     cloud_answers_bound: isBound,
     unconfirmed_verdict: unconfirmed,
     lower_total_kept_out: keptTotal,
+    answered_license_id: doubt?.otherId ?? null,
   };
 }

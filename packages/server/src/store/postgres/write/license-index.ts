@@ -28,9 +28,12 @@ export interface LicenseIndex {
   readonly removed: readonly RemovedLicense[];
 }
 
-type ListedLicense = Pick<RowOf<'license'>, 'id' | 'product' | 'removed_at' | 'added_order'>;
+type ListedLicense = Pick<RowOf<'license'>, 'id' | 'product' | 'removed_at' | 'added_order'> & {
+  readonly replaced_by: LicenseId | null;
+};
 
-const LIST = 'SELECT id, product, removed_at, added_order FROM license ORDER BY id';
+const LIST = `SELECT id, product, removed_at, added_order, CASE WHEN removed_at IS NOT NULL
+  THEN (facts::json #>> '{tie,replacedBy}')::bigint END AS replaced_by FROM license ORDER BY id`;
 
 const GET_SERVER = 'SELECT revision, ignores_case FROM server WHERE id = 1';
 
@@ -54,8 +57,8 @@ export async function readIndex(sender: Sender): Promise<LicenseIndex> {
     chains: licenses.map(({ id }) => id),
     byProduct,
     productOf: new Map(held.map(({ id, product }) => [id, product])),
-    removed: licenses.flatMap(({ id, product, removed_at: removedAt }) =>
-      removedAt === null ? [] : [{ id, product, removedAt }],
+    removed: licenses.flatMap(({ id, product, removed_at: removedAt, replaced_by: replacedBy }) =>
+      removedAt === null ? [] : [{ id, product, removedAt, replacedBy }],
     ),
     lastOrder: Math.max(0, ...licenses.map(({ added_order: order }) => order)),
   };

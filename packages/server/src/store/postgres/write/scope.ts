@@ -4,6 +4,7 @@ import { systemModuleOf } from '../../../core/decide-system.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type { SystemScope } from '../../../core/system-module.ts';
 import { isLineCommand } from '../../engine/line/execute-on-line.ts';
+import { findReplacing } from '../../engine/loaded-licenses.ts';
 import type { LicenseIndex } from './license-index.ts';
 
 /** What a transaction locks, always in this order, so that none deadlock: the server, then licenses by id. */
@@ -41,7 +42,7 @@ export function laneOf(command: Command, index: LicenseIndex): Lane {
   if (isLineCommand(command)) return productLane(command.product, index);
   if (!isLicenseCommand(command)) return SYSTEM_LANES[systemModuleOf(command).scope];
   return moduleOf(command).changesLicense
-    ? catalogueLane(subjectOf(command).licenseId as LicenseId)
+    ? catalogueLane(subjectOf(command).licenseId as LicenseId, 'replaces' in command ? command.replaces : [])
     : lendingLane(command, index);
 }
 
@@ -58,9 +59,10 @@ export function canShareTransaction(command: Command): boolean {
   return isLineCommand(command) || (isLicenseCommand(command) && moduleOf(command).isFromClients);
 }
 
-/** Adds or removes a license: two of these at once must see each other. */
-function catalogueLane(id: LicenseId): Lane {
-  return { name: `catalogue ${id}`, scopeIn: () => ({ server: true, licenses: [id] }) };
+/** Adds, replaces or removes a license: two of these at once must see each other. */
+function catalogueLane(id: LicenseId, replaced: readonly LicenseId[] = []): Lane {
+  const licenses = [id, ...replaced].sort((a, b) => a - b);
+  return { name: `catalogue ${id}`, scopeIn: () => ({ server: true, licenses }) };
 }
 
 /** Locks all licenses of the product: which one a command means depends on what its user holds. */
@@ -83,7 +85,7 @@ function productLane(product: string, { byProduct }: LicenseIndex): Lane {
 }
 
 function licenseLane(id: LicenseId, index: LicenseIndex): Lane {
-  const product = index.productOf.get(id);
+  const product = index.productOf.get(findReplacing(index.removed, id) ?? id);
   if (product !== undefined) return productLane(product, index);
   // Slots of a license that was removed end, too.
   if (!index.chains.includes(id)) return NOTHING;
