@@ -18,6 +18,7 @@ import type { Route } from '../../packages/server/src/http/route.ts';
 import { loadMasterKey, type MasterKeySource } from '../../packages/server/src/secrets/master-key.ts';
 import type { Accounts } from '../../packages/server/src/services/access/accounts.ts';
 import type { MakeBackup } from '../../packages/server/src/services/backups/backup-job.ts';
+import { type RunTask, runTaskHere } from '../../packages/server/src/services/rules/rule-tasks.ts';
 import { LiveSettings } from '../../packages/server/src/services/settings/live-settings.ts';
 import { type Clock, createManualClock } from '../../packages/server/src/store/clock.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
@@ -84,6 +85,8 @@ export interface TestAppOptions {
   readonly limits?: Partial<Config['limits']>;
   /** None by default. */
   readonly cloud?: Cloud;
+  /** By default, tasks about rules are done in this thread. */
+  readonly runTask?: RunTask;
   readonly hardwareId?: string;
   /** The keys that verify license files and confirmation codes. */
   readonly vendorKey?: KeyObject | readonly KeyObject[];
@@ -124,10 +127,10 @@ function createBackupMaker(folder: string): MakeBackup {
 
 /** The whole HTTP API with a real store, called without a socket. */
 export async function openTestApp(t: TestContext, options: TestAppOptions = {}) {
-  const { licenses = [testLicense(1)], cloud, routes = [] } = options;
+  const { licenses = [testLicense(1)], cloud, routes = [], runTask = runTaskHere } = options;
   const { store, clock, folder } = await openTestStore(t, licenses);
   const config = makeConfig(options, folder);
-  const given = { cloud, routes, makeBackup: createBackupMaker(folder) };
+  const given = { cloud, routes, makeBackup: createBackupMaker(folder), runTask };
   const environment = { version: VERSION, clock, machine: MACHINE, passwordCost: PASSWORD_COST, ...given };
   const log: Record<string, unknown>[] = [];
   const parts = composeApp(

@@ -75,7 +75,7 @@ const changedAnswer = z
     user: described(z.string(), 'Who asked.'),
     product: described(z.string(), 'For what.'),
     feature: described(z.string().nullable(), 'For a feature of it.'),
-    groups: described(z.array(z.string()), 'The groups of the user that the rules name.'),
+    groups: described(z.array(z.string()), 'The groups of the user that the rules name, at most 50.'),
     happened: described(z.enum(['served', 'refused']), 'What was answered.'),
     would: described(z.enum(['served', 'refused']), 'What the text would have answered.'),
     rule: described(z.string().nullable(), 'The rule that would refuse.'),

@@ -1,27 +1,17 @@
 import fs from 'node:fs';
-import os from 'node:os';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { BackupFacts } from '@berth/shell/files/backup-file';
 import { type BackupTask, makeBackup } from './make-backup.ts';
+import { stepBack } from './step-back.ts';
 
 /** What the thread reports before it ends. */
 export type BackupResult =
   | { readonly kind: 'made'; readonly facts: BackupFacts }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Other threads come first. With the lowest priority, a backup of a busy server would never end. */
-const LOW_PRIORITY = 10;
 /** How many megabytes may wait to be written to the disk: others' syncs wait for all of them. */
 const UNSYNCED_STEPS = 4;
 const REST_MS = 5;
-
-function stepBack(): void {
-  try {
-    // On Linux a thread has a priority of its own.
-    const [, , thread] = fs.readlinkSync('/proc/thread-self').split('/');
-    os.setPriority(Number(thread), LOW_PRIORITY);
-  } catch {}
-}
 
 function createPause(file: string): () => void {
   const bell = new Int32Array(new SharedArrayBuffer(4));

@@ -10,6 +10,7 @@ import {
   type DoctorOptions,
   type DoctorParts,
 } from '../services/doctor/doctor.ts';
+import { parseBy, type RunTask, runTaskHere } from '../services/rules/rule-tasks.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
 import { type Clock, systemClock } from '../store/clock.ts';
 import { MIGRATIONS } from '../store/engine/migrations.ts';
@@ -20,21 +21,26 @@ type Place = Pick<StoreOptions, 'config' | 'env'>;
 
 /** Examines a server whose data can be read. */
 export function composeDoctor(
-  { settings, env }: Pick<Place, 'env'> & { readonly settings: CurrentSettings },
+  { settings, env, runTask }: Pick<Place, 'env'> & { settings: CurrentSettings; runTask: RunTask },
   clock: Clock,
   parts: Omit<DoctorParts, 'node' | 'knownSchema' | 'findUncertified'>,
 ): Doctor {
   const known = { node: process.versions.node, knownSchema: MIGRATIONS.length, findUncertified };
-  const describe = () => describePlace({ config: settings.current, env }, clock);
+  const describe = () => describePlace({ config: settings.current, env }, clock, runTask);
   return createDoctor(describe, { ...parts, ...known });
 }
 
 /** Examines the surroundings of a server that does not run and whose data cannot be read. */
 export function examineSurroundings(place: Place): Promise<readonly Finding[]> {
-  return createDoctor(() => describePlace(place, systemClock), null).examine();
+  return createDoctor(() => describePlace(place, systemClock, runTaskHere), null).examine();
 }
 
-function describePlace({ config, env }: Place, { readWall, readMonotonicMs }: Clock): DoctorOptions {
+function describePlace(
+  { config, env }: Place,
+  { readWall, readMonotonicMs }: Clock,
+  runTask: RunTask,
+): DoctorOptions {
+  const hasDirectory = config.auth.ldap.url !== '';
   const key = findMasterKey({ config, env });
   return {
     config,
@@ -42,6 +48,7 @@ function describePlace({ config, env }: Place, { readWall, readMonotonicMs }: Cl
     keyFile: key.value === null ? key.file : null,
     isShared: isShared(config),
     exposure: describeExposure(config),
+    parseRules: (text) => parseBy(runTask, { text, products: null, hasDirectory }),
     readWall,
     readMonotonicMs,
   };

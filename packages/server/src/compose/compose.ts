@@ -34,6 +34,7 @@ import { createWaitingRoom, type WaitingRoom } from '../services/lending/waiting
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
 import { createDirectoryGroups } from '../services/rules/directory-groups.ts';
 import { createRuleBook, type RuleBook } from '../services/rules/rule-book.ts';
+import { runTaskHere } from '../services/rules/rule-tasks.ts';
 import { createRuleTrials } from '../services/rules/rule-trials.ts';
 import { openRulesFile, RulesError } from '../services/rules/rules-file.ts';
 import { type CurrentSettings, LiveSettings } from '../services/settings/live-settings.ts';
@@ -51,6 +52,7 @@ import { composeLimited } from './compose-limited.ts';
 import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
 import { composeDirectory, composePeople, composeSignIn, findElsewhere } from './compose-sign-in.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
+import { createRulesThreads } from './rules-threads.ts';
 import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
 import { warnAboutExposure } from './warn-about-exposure.ts';
@@ -182,7 +184,8 @@ export function composeApp(
   const facts = { ...describeServer(options, environment), readUrl };
   const cloud = composeCloud(store, { ...options, environment, settings }, log);
   const groups = createDirectoryGroups(store, directory);
-  const ruleBook = createRuleBook(store, openRulesFile(config), groups);
+  const runTask = environment.runTask ?? (options.isServing ? createRulesThreads() : runTaskHere);
+  const ruleBook = createRuleBook(store, openRulesFile(config), groups, runTask);
   const { cloudLink } = cloud;
   const events = composeEvents(store, { ...options, settings, cloudLink, environment }, log);
   const requests = new RequestCounts();
@@ -201,12 +204,12 @@ export function composeApp(
     catalogue,
     ...cloud,
     ruleBook,
-    ruleTrials: createRuleTrials(store, groups),
+    ruleTrials: createRuleTrials(store, groups, runTask),
     ...events,
     ...lending,
     ...composeGrants(store, cloud),
     metrics,
-    doctor: composeDoctor({ settings, env: options.env }, environment.clock, {
+    doctor: composeDoctor({ settings, env: options.env, runTask }, environment.clock, {
       ...keeping,
       ...events,
       webhooks: events.webhooks.deliveries,

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Route } from '../http/route.ts';
 import type { Machine } from '../services/access/own-names.ts';
 import type { MakeBackup } from '../services/backups/backup-job.ts';
+import type { RunTask } from '../services/rules/rule-tasks.ts';
 import type { Clock } from '../store/clock.ts';
 
 export interface ServeOptions {
@@ -41,6 +42,8 @@ export interface ServerEnvironment {
   readonly machine?: Machine | undefined;
   /** Instead of a thread. */
   readonly makeBackup?: MakeBackup | undefined;
+  /** Instead of threads. */
+  readonly runTask?: RunTask | undefined;
   /** Additional routes. */
   readonly routes?: readonly Route[];
 }

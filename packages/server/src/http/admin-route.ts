@@ -12,7 +12,15 @@ type Answer<O extends Operation> = O extends { readonly answer: infer A } ? Give
 /** What a route adds to its operation, which the protocol describes. */
 type AdminRoute<O extends Operation> = Pick<
   Route,
-  'name' | 'access' | 'summary' | 'isForProducts' | 'headers' | 'takesPassword' | 'holdsFile' | 'mustConfirm'
+  | 'name'
+  | 'access'
+  | 'summary'
+  | 'isForProducts'
+  | 'headers'
+  | 'takesPassword'
+  | 'holdsFile'
+  | 'isLong'
+  | 'mustConfirm'
 > &
   Partial<Pick<Route, 'errors'>> &
   (O extends { readonly answer: z.ZodType } ? AnswerForms : Pick<Route, 'answer'>) & {

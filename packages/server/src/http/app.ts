@@ -13,6 +13,7 @@ import { type AdmitClient, type ClientLimits, createClientRate } from './access/
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
+import { createWorkPlaces, type WorkPlaces } from './access/work-places.ts';
 import { errorReply, problem } from './reply/problem.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
 import { ACCESS, inputOf, type Route, type RouteInput } from './route.ts';
@@ -41,6 +42,7 @@ export function createApp(options: AppOptions): App {
     ...options,
     router,
     admitClient: createClientRate(options),
+    workPlaces: createWorkPlaces(),
   };
   const answerRoute = (route: Route): AnswerRoute => {
     if (!Object.hasOwn(ACCESS, route.access))
@@ -85,6 +87,7 @@ interface CalledRoute {
 interface Handling extends AppOptions {
   readonly admitClient: AdmitClient;
   readonly router: Router<Route>;
+  readonly workPlaces: WorkPlaces;
 }
 
 /** Identifies the caller, reads the input, runs the handler, and turns exceptions into responses. */
@@ -141,8 +144,10 @@ async function handle(
   if (route.mustConfirm !== undefined) await confirm(route, { request, peer, caller, body }, options);
   if (body.store_id !== undefined) await route.requireStore?.(body.store_id);
   const input = { request, caller, peer, isStillAllowed, query, body };
-  if (caller.products === null) return route.handle(input);
-  return (options.listRoutesFor(caller.products).get(route.name) as Route).handle(input);
+  const { products } = caller;
+  const own = products === null ? route : (options.listRoutesFor(products).get(route.name) as Route);
+  if (route.isLong !== true) return own.handle(input);
+  return options.workPlaces.work(caller, async () => own.handle(input));
 }
 
 /** Local callers during setup and the control socket have signed in to nothing: they are on the machine. */

@@ -79,6 +79,8 @@ export interface Route extends RoutePlace {
    * function: whether for this request. Its requests have the fields of `CONFIRMATION`.
    */
   readonly mustConfirm?: true | MustConfirm;
+  /** Callers can make it last, so there are few places (`access/work-places.ts`). */
+  readonly isLong?: true;
   readonly answer: AnswerShape;
   /** Its own refusals, in addition to those of every route. */
   readonly errors: readonly ErrorCode[];

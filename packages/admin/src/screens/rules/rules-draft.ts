@@ -44,6 +44,8 @@ export function useRulesDraft(rules: RulesInForce, canEdit: boolean) {
 
 /** How long nothing is typed before the text is checked. */
 const PAUSE_MS = 400;
+/** While a trial runs, or others have all places. */
+const BUSY_MS = 3000;
 
 export interface Checked extends PostAnswer<'/api/admin/rules/check'> {
   readonly text: string;
@@ -57,15 +59,19 @@ export function useChecked(text: string, isOn: boolean) {
   useEffect(() => {
     if (!isOn) return;
     const control = new AbortController();
-    const timer = setTimeout(async () => {
+    const check = async () => {
       try {
         const response = await postFor('/api/admin/rules/check', { text }, control.signal);
         setChecked({ ...(await response.json()), text, at: readNow() });
         setError(null);
       } catch (failure) {
-        if (!control.signal.aborted) setError(toApiError(failure));
+        if (control.signal.aborted) return;
+        const problem = toApiError(failure);
+        if (problem.code === 'too_many_requests') timer = setTimeout(check, BUSY_MS);
+        else setError(problem);
       }
-    }, PAUSE_MS);
+    };
+    let timer = setTimeout(check, PAUSE_MS);
     return () => {
       clearTimeout(timer);
       control.abort();

@@ -40,7 +40,7 @@ type Checked = { readonly file: string } & RuleErrors & Omit<ParsedRules, 'rules
 async function checkRules({ config, words: [named] }: LocalContext): Promise<AdminAnswer<Checked>> {
   const settings = named === undefined ? config : { ...config, rules: named };
   const file = openRulesFile(settings);
-  const parsed = readUnproven(file, await file.read());
+  const parsed = await readUnproven(file, await file.read());
   const body = { file: file.path, errors: [], warnings: [], expectations: [] };
   if (parsed === null) throw new InputError('The rules are kept in the store. Name a FILE to check.');
   if (!(parsed instanceof RulesError)) {

@@ -45,6 +45,7 @@ export interface RefusingRule {
 /** So many changed answers are listed one by one; the latest say most. */
 const MAX_CHANGES = 1000;
 const MAX_USERS = 100;
+const MAX_GROUPS = 50;
 
 /** Counts answers. Its size depends on the number of users and hours, not on that of requests. */
 export class Tally {
@@ -100,7 +101,8 @@ export class Tally {
     this.#rules.set(key, rule);
   }
 
-  #note({ request, groups, wasServed, refusal }: Answered, at: Instant): void {
+  #note({ request, groups: all, wasServed, refusal }: Answered, at: Instant): void {
+    const groups = all.slice(0, MAX_GROUPS);
     const { user, product, feature } = request;
     const { rule, line } = refusal ?? { rule: null, line: null };
     const would = refusal === null ? 'served' : 'refused';

@@ -1,10 +1,10 @@
-import { type Instant, instant } from '../nouns/instant.ts';
+import type { Instant } from '../nouns/instant.ts';
 import type { Refused } from '../outcome.ts';
 import { findAccessRule } from './admit.ts';
 import { findSlotRules } from './find-rules.ts';
 import { containersOf } from './groups.ts';
 import { countAs, type HeldSlots, keyOf, refuseByLimit, refuseByReservation } from './judge-slot.ts';
-import type { Group, PlaceKind, RuleSet, SlotRules, Times } from './rule-set.ts';
+import type { PlaceKind, RuleSet, SlotRules } from './rule-set.ts';
 
 /** An example in the text of the rules: a request, what is held when it comes, and the answer. */
 export interface Expectation {
@@ -61,11 +61,9 @@ function describe({ answer, rule }: Judged): string {
   return rule === null ? 'refused, because no slot is free' : `refused (${rule.text})`;
 }
 
-/** In the order in which decisions look. */
-function judge(given: RuleSet, expected: Expectation): Judged {
-  const { product, feature, free, at } = expected;
-  const joined = expected.groups.length === 0 ? given : join(given, expected);
-  const rules = at === null ? { ...joined, times: mapValues(joined.times, () => ALWAYS) } : joined;
+/** In the order in which decisions look. All examples ask the same rules, which are made ready once. */
+function judge(rules: RuleSet, expected: Expectation): Judged {
+  const { product, feature, free, at: now } = expected;
   const asking = { ...expected, claimedAddress: expected.address };
   const kept = findAccessRule(rules, asking, product, feature);
   if (kept !== null) return { answer: 'refused', rule: kept };
@@ -73,7 +71,6 @@ function judge(given: RuleSet, expected: Expectation): Judged {
   if (own === null) return free === 0 ? { answer: 'refused', rule: null } : { answer: 'served', rule: null };
   const as = countAs(rules, own, expected);
   const held = heldBy(rules, own, expected);
-  const now = at ?? instant(0);
   const limited = refuseByLimit(rules, own, { name: feature ?? product }, held, as, now);
   if (limited !== null) return { answer: 'refused', rule: { kind: 'limit', text: ruleOf(limited) } };
   if (free === 0) return { answer: 'refused', rule: null };
@@ -83,30 +80,15 @@ function judge(given: RuleSet, expected: Expectation): Judged {
   return { answer: 'served', rule: null };
 }
 
-function join(rules: RuleSet, { user, groups }: Expectation): RuleSet {
-  const directory = { dn: '', members: [user] };
-  const joined = groups.map((name) => [name, { ...(rules.groups[name] as Group), directory }]);
-  return { ...rules, groups: { ...rules.groups, ...Object.fromEntries(joined) } };
-}
-
 function ruleOf({ details }: Refused): string {
   return String(details.rule);
-}
-
-const ALWAYS: Times = { days: [0, 1, 2, 3, 4, 5, 6], from: 0, to: 24 * 60, zone: 'UTC' };
-
-function mapValues<From, To>(
-  of: Readonly<Record<string, From>>,
-  map: (value: From) => To,
-): Record<string, To> {
-  return Object.fromEntries(Object.entries(of).map(([name, value]) => [name, map(value)]));
 }
 
 /** A holder is in the named group and in those that contain it, and in no other. */
 function heldBy(rules: RuleSet, own: SlotRules, { held, heldAt }: Expectation): HeldSlots {
   const byGroups = new Map<string, number>();
   for (const [group, slots] of Object.entries(held)) {
-    const key = keyOf(own, new Set(containersOf(rules).get(group)));
+    const key = keyOf(own, containersOf(rules).get(group) ?? new Set());
     byGroups.set(key, (byGroups.get(key) ?? 0) + slots);
   }
   return { byGroups, countAt: (kind) => heldAt[kind] };

@@ -45,9 +45,10 @@ const MAX_RECENT = 4096;
 
 export function countAs(rules: RuleSet, own: SlotRules, person: Person): CountedAs {
   const recent = recentOf(rules, own);
-  const { user, hostname, address } = person;
+  const { user, hostname, address, groups } = person;
   const known = recent.get(user);
-  if (known?.person.hostname === hostname && known.person.address === address) return known.as;
+  const isSame = known?.person.hostname === hostname && known.person.address === address;
+  if (isSame && known.person.groups === groups) return known.as;
   if (recent.size >= MAX_RECENT) recent.clear();
   const as = findCountedAs(rules, own, person);
   recent.set(user, { person, as });
@@ -123,7 +124,7 @@ export function refuseByLimit(
   { name }: Pick<Supply, 'name'>,
   held: HeldSlots,
   as: CountedAs,
-  now: Instant,
+  now: Instant | null,
 ): Refused | null {
   for (const limit of listLimits(own, as)) {
     if (!isDuring(rules, limit.during, now)) continue;
@@ -172,7 +173,7 @@ export function refuseByReservation(
   supply: Supply,
   { byGroups }: HeldSlots,
   { groups }: CountedAs,
-  now: Instant,
+  now: Instant | null,
 ): Refused | null {
   const reservations = own.reserve.filter(({ during }) => isDuring(rules, during, now));
   const reserved = reservations.reduce((sum, { slots }) => sum + slots, 0);

@@ -30,7 +30,7 @@ export function indexNames(lists: NameLists): NameIndex {
 }
 
 function indexList(words: readonly string[]): NameList {
-  const patterns = words.map((word) => parsePattern(word.trim()));
+  const patterns = [...new Set(words.map((word) => word.trim()))].map(parsePattern);
   return {
     exact: new Set(patterns.filter(({ back }) => back === null).map(({ front }) => front)),
     patterns: patterns.filter(({ back }) => back !== null),

@@ -2,9 +2,9 @@ import { type Instant, MINUTE_MS, plus } from '../nouns/instant.ts';
 import { type LocalTime, localTime } from './local-time.ts';
 import type { RuleSet, Times } from './rule-set.ts';
 
-/** Returns whether a rule with this `during` applies now. */
-export function isDuring({ times }: RuleSet, during: string | null, now: Instant): boolean {
-  if (during === null) return true;
+/** Returns whether a rule with this `during` applies now; `null`: at a time when all rules apply. */
+export function isDuring({ times }: RuleSet, during: string | null, now: Instant | null): boolean {
+  if (during === null || now === null) return true;
   return Object.hasOwn(times, during) && isWithin(times[during] as Times, now);
 }
 

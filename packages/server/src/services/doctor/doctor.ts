@@ -32,7 +32,7 @@ import type { Channels } from '../events/channels.ts';
 import type { Deliveries } from '../events/deliveries.ts';
 import { listDoubts } from '../grants/certificate-doubts.ts';
 import type { FindUncertified } from '../grants/coverage.ts';
-import { openRulesFile, RulesError, readRules } from '../rules/rules-file.ts';
+import { openRulesFile, type ParseText, RulesError, readRules } from '../rules/rules-file.ts';
 import { measureSyncs } from './measure-syncs.ts';
 
 /** Examines the server and its surroundings, and says what to do about what it finds. */
@@ -48,6 +48,7 @@ export interface DoctorOptions {
   readonly keyFile: string | null;
   readonly isShared: boolean;
   readonly exposure: Omit<ExposureFacts, 'isOneTimePasswordInUse' | 'isSetUp'>;
+  readonly parseRules: ParseText;
   readonly readWall: () => Instant;
   readonly readMonotonicMs: () => number;
 }
@@ -117,8 +118,13 @@ function aroundServer(options: DoctorOptions, store: Store | null) {
     permissions: () => judgeFiles(describeFiles(options)),
     rules: async () => {
       const file = openRulesFile(config);
-      const rules = readRules(file, await file.read(), config.auth.ldap.url !== '');
       const inForce = await store?.read({ kind: 'find_rules' }).catch(() => null);
+      const rules = await readRules(
+        file,
+        await file.read(),
+        inForce?.applied?.text ?? null,
+        options.parseRules,
+      );
       const groups = inForce && listGroupsOfDirectory(inForce.rules.set, inForce.applied?.ages ?? []);
       return judgeRules(rules instanceof RulesError ? rules.message : null, groups ?? [], readWall());
     },

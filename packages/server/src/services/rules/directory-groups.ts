@@ -20,7 +20,9 @@ export interface DirectoryGroups {
    * The rules with their members: those in force, or what the directory answers now. Rules that name a group
    * about which it cannot be asked are refused: without members they would shut out everybody, or nobody.
    */
-  fill(rules: RuleSet, mayAsk?: boolean): Promise<RuleSet>;
+  fill(rules: RuleSet): Promise<RuleSet>;
+  /** The same for these groups. */
+  findMembers(dns: readonly string[], mayAsk?: boolean): Promise<ReadonlyMap<string, readonly string[]>>;
   /** Asks about the groups that were not asked about for a while. Called every minute by the leader. */
   refresh(): Promise<Refreshed>;
 }
@@ -49,16 +51,20 @@ export function createDirectoryGroups(store: Store, directory: Directory | null)
     }
   }
 
+  async function findMembers(dns: readonly string[], mayAsk = true) {
+    const known = membersOf((await store.read({ kind: 'find_rules' })).rules.set);
+    const unknown = dns.filter((dn) => !known.has(dn));
+    if (unknown.length > 0 && !mayAsk) throw refuseUnknown(unknown[0] as string);
+    const answers = unknown.length === 0 ? [] : await ask(unknown);
+    return new Map([...known, ...answers.map(requireMembers)]);
+  }
+
   return {
     hasDirectory: directory !== null,
-    async fill(rules, mayAsk = true) {
+    findMembers,
+    async fill(rules) {
       const dns = listDirectoryGroups(rules);
-      if (dns.length === 0) return rules;
-      const known = membersOf((await store.read({ kind: 'find_rules' })).rules.set);
-      const unknown = dns.filter((dn) => !known.has(dn));
-      if (unknown.length > 0 && !mayAsk) throw refuseUnknown(unknown[0] as string);
-      const answers = unknown.length === 0 ? [] : await ask(unknown);
-      return withMembers(rules, new Map([...known, ...answers.map(requireMembers)]));
+      return dns.length === 0 ? rules : withMembers(rules, await findMembers(dns));
     },
     async refresh() {
       const { rules, applied } = await store.read({ kind: 'find_rules' });

@@ -1,5 +1,7 @@
+import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../config.ts';
 import { checkExpectation } from '../../core/rules/expectation.ts';
+import { MAX_RULE_COSTS, measureRules, type RuleCosts } from '../../core/rules/rule-costs.ts';
 import type { RuleSet } from '../../core/rules/rule-set.ts';
 import { listWarnings, type ProductFacts } from '../../core/rules/warnings.ts';
 import { Cursor } from './cursor.ts';
@@ -56,6 +58,14 @@ export function refuseFailed(parsed: ParsedRules | RuleErrors): ParsedRules | Ru
   return { errors };
 }
 
+export function refuseErrors({ errors }: RuleErrors): RequestError {
+  const [first, ...others] = errors;
+  const more = others.length === 0 ? '' : ` There are ${others.length} more errors.`;
+  const message = `In line ${first?.line}, column ${first?.column}: ${first?.message}${more}`;
+  const place = { line: first?.line ?? 1, column: first?.column ?? 1 };
+  return new RequestError('rules_not_valid', `${message} The rules in force have not changed.`, place);
+}
+
 function refuseText(text: string): string | null {
   if (text.trim() === '') return 'The text is empty. To lift all rules, write "deny: {}".';
   // Names would silently be others. U+FFFD is what a file with another encoding is read as.
@@ -83,6 +93,7 @@ function readRules(
     lines: linesOf({ deny: sections.deny }),
   };
   const expectations = readExpectations(sections.expect, known);
+  if (errors.length === 0) refuseCosts(new Cursor(tree, errors), sections, measureRules(rules, expectations));
   if (errors.length > 0) return { errors: inOrder(errors) };
   const warnings = listWarnings(rules, products).map(({ path, message }) => ({
     ...findPlace(tree, path),
@@ -94,6 +105,31 @@ function readRules(
     warnings: inOrder(warnings),
   };
 }
+
+const TOO_MUCH: Readonly<Record<keyof RuleCosts, string>> = {
+  compared: 'names with a star and lengths of ranges, with which each request is compared',
+  members: 'members of groups, with those of groups within',
+  steps: 'comparisons for "expect" and for warnings about reservations',
+};
+
+const ADVICE: Readonly<Record<keyof RuleCosts, string>> = {
+  compared: 'Use whole names, or fewer patterns that match more.',
+  members: 'Nest fewer groups within each other.',
+  steps: 'Write fewer patterns, expectations or reservations.',
+};
+
+/** Before the examples are run: what comes next takes as long as was counted. */
+function refuseCosts(text: Cursor, { groups, expect }: Sections, costs: RuleCosts): void {
+  const where = { compared: groups, members: groups, steps: expect };
+  for (const kind of ['compared', 'members', 'steps'] as const) {
+    const most = MAX_RULE_COSTS[kind];
+    if (costs[kind] <= most) continue;
+    const problem = `has more than ${most} ${TOO_MUCH[kind]}. ${ADVICE[kind]}`;
+    (where[kind] ?? text).fail(problem, where[kind]?.at);
+  }
+}
+
+type Sections = Partial<Record<'groups' | 'expect', Cursor>>;
 
 function inOrder(mistakes: readonly Mistake[]): readonly Mistake[] {
   return mistakes.toSorted((a, b) => a.line - b.line || a.column - b.column);

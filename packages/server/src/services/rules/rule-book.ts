@@ -7,13 +7,16 @@ import { type ListedGroup, listGroupsOfDirectory } from '../../core/rules/direct
 import type { ProductFacts } from '../../core/rules/warnings.ts';
 import type { RulesRecord, RulesRevision } from '../../store/rules-record.ts';
 import type { Store } from '../../store/store.ts';
+import { createTurns } from '../create-turns.ts';
 import { executeOnEachLicense } from '../lending/each-license.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
 import type { DirectoryGroups } from './directory-groups.ts';
+import type { importOptions, OptionFormat } from './import/import-options.ts';
 import { listReservations, listUnfilled, listUsed, type UsedRule } from './in-force.ts';
-import { type ParsedRules, parseRules, type RuleErrors, refuseFailed } from './parse-rules.ts';
-import { RulesError, type RulesFile, readRules } from './rules-file.ts';
+import { type ParsedRules, type RuleErrors, refuseErrors, refuseFailed } from './parse-rules.ts';
+import { parseBy, type RunTask } from './rule-tasks.ts';
+import { type ParseText, RulesError, type RulesFile, readRules } from './rules-file.ts';
 
 /** What happened to the file, for the log. */
 export type RulesNotice =
@@ -45,6 +48,8 @@ interface Applied {
   readonly warnings: ParsedRules['warnings'];
 }
 
+type Imported = ReturnType<typeof importOptions>;
+
 /** The rules: kept in the store, or taken from a file if there is one. */
 export interface RuleBook {
   /** Who is barred besides the rules. */
@@ -60,7 +65,10 @@ export interface RuleBook {
   /** Another server's file counted until now: the next refresh reads this one even if it has not changed. */
   takeOver(): void;
   describe(): Promise<RulesDescription>;
-  check(text: string): Promise<ParsedRules | RuleErrors>;
+  /** `signal`: nobody waits for it any more. */
+  check(text: string, signal?: AbortSignal): Promise<ParsedRules | RuleErrors>;
+  /** Makes rules of an options file. */
+  import(text: string, format: OptionFormat | undefined, signal: AbortSignal): Promise<Imported>;
   /** `basedOn`: the revision that was edited. */
   apply(text: string, basedOn: number | undefined, by: Actor): Promise<Applied>;
   /** Applies the text of an earlier revision again. */
@@ -77,7 +85,7 @@ export interface RuleBook {
 }
 
 /** The revisions in the store. */
-function openRevisions(store: Store, file: RulesFile, groups: DirectoryGroups) {
+function openRevisions(store: Store, file: RulesFile, groups: DirectoryGroups, run: RunTask) {
   async function put(
     { text, rules }: Pick<ParsedRules, 'rules'> & { readonly text: string },
     basedOn: number | undefined,
@@ -103,18 +111,24 @@ function openRevisions(store: Store, file: RulesFile, groups: DirectoryGroups) {
     await executeOnEachLicense(store, (licenseId) => ({ kind: 'collect', licenseId }));
   }
 
+  /** Those who apply rules wait for each other, and for nobody who tries some. */
+  const inTurn = createTurns();
+
   const findRules = () => store.read({ kind: 'find_rules' });
 
   async function apply(text: string, basedOn: number | undefined, by: Actor): Promise<Applied> {
     const content = await file.read();
     if (content.kind !== 'absent' || file.isNamed) throw refuseInFile(file.path);
-    const parsed = refuseFailed(await check(text));
+    const parsed = refuseFailed(await inTurn(() => check(text)));
     if ('errors' in parsed) throw refuseErrors(parsed);
     const rules = await groups.fill(parsed.rules);
     return { ...(await put({ text, rules }, basedOn, by)), warnings: parsed.warnings };
   }
 
-  const check = async (text: string) => parseRules(text, await listProducts(store), groups.hasDirectory);
+  async function check(text: string, signal?: AbortSignal) {
+    const { hasDirectory } = groups;
+    return parseBy(run, { text, products: await listProducts(store), hasDirectory }, signal);
+  }
 
   async function listRevisions(): Promise<readonly ComparedRevision[]> {
     const revisions = await store.read({ kind: 'list_rules_revisions' });
@@ -135,25 +149,27 @@ function openRevisions(store: Store, file: RulesFile, groups: DirectoryGroups) {
 }
 
 /** The file, as far as it was applied. */
-function followFile(file: RulesFile, groups: DirectoryGroups, { findRules, put }: Revisions) {
+function followFile(file: RulesFile, groups: DirectoryGroups, revisions: Revisions, parse: ParseText) {
+  const { findRules, put } = revisions;
   /** Why the directory kept it from being applied: it is tried again when the directory is asked again. */
   let untaken: string | null = null;
   /** Read, but not stored yet: the disk may fail. */
   let found: Content | null = null;
   /** What was reported before, so that the same version is not reported again. */
   let logged: string | null = null;
-  const findError = rememberLast((content: Content) => {
-    const written = readRules(file, content, groups.hasDirectory);
-    return { isThere: written !== null, error: written instanceof RulesError ? written.message : null };
+  const findError = rememberLast(async (content: Content, inForce: string | null) => {
+    const written = await readRules(file, content, inForce, parse);
+    const isThere = content.kind !== 'absent' || file.isNamed;
+    return { isThere, error: written instanceof RulesError ? written.message : null };
   });
 
   async function take(content: Content): Promise<RulesNotice> {
     untaken = null;
-    const written = readRules(file, content, groups.hasDirectory);
+    const inForce = (await findRules()).applied?.text ?? null;
+    const written = await readRules(file, content, inForce, parse);
     if (written === null) return { kind: 'unchanged' };
     if (written instanceof RulesError) return { kind: 'refused', reason: written.message };
     const { text } = written;
-    if (text === (await findRules()).applied?.text) return { kind: 'unchanged' };
     try {
       const rules = await groups.fill(written.rules);
       const { revision, isNew } = await put({ text, rules }, undefined, 'server');
@@ -184,8 +200,8 @@ function followFile(file: RulesFile, groups: DirectoryGroups, { findRules, put }
     tryAgain() {
       if (untaken !== null) file.forget();
     },
-    async describe() {
-      const { isThere, error } = findError(await file.read());
+    async describe(inForce: string | null) {
+      const { isThere, error } = await findError(await file.read(), inForce);
       return { file: isThere ? file.path : null, fileError: error ?? untaken };
     },
   };
@@ -193,18 +209,26 @@ function followFile(file: RulesFile, groups: DirectoryGroups, { findRules, put }
 
 type Revisions = ReturnType<typeof openRevisions>;
 
-export function createRuleBook(store: Store, file: RulesFile, groups: DirectoryGroups): RuleBook {
-  const opened = openRevisions(store, file, groups);
+export function createRuleBook(
+  store: Store,
+  file: RulesFile,
+  groups: DirectoryGroups,
+  run: RunTask,
+): RuleBook {
+  const opened = openRevisions(store, file, groups, run);
   const { findRules, put: _, countHeld, ...revisions } = opened;
-  const followed = followFile(file, groups, opened);
-  const findWarnings = rememberLast((text: string, products: readonly ProductFacts[]) => {
-    const parsed = parseRules(text, products);
+  const { hasDirectory } = groups;
+  const parse = (text: string) => parseBy(run, { text, products: null, hasDirectory });
+  const followed = followFile(file, groups, opened, parse);
+  const findWarnings = rememberLast(async (text: string, products: readonly ProductFacts[]) => {
+    const parsed = await parseBy(run, { text, products, hasDirectory: true });
     return 'errors' in parsed ? [] : parsed.warnings;
   });
 
   return {
     bars: createBars(store),
     ...revisions,
+    import: (text, format, signal) => run('import', { text, format: format ?? null }, null, signal),
     async revert(revision, by) {
       return revisions.apply((await revisions.findRevision(revision)).text, undefined, by);
     },
@@ -239,13 +263,14 @@ export function createRuleBook(store: Store, file: RulesFile, groups: DirectoryG
       file.forget();
     },
     async describe() {
-      const [record, ofFile] = await Promise.all([findRules(), followed.describe()]);
+      const record = await findRules();
       const { applied } = record;
+      const ofFile = await followed.describe(applied?.text ?? null);
       return {
         ...record,
         ...ofFile,
         groups: listGroupsOfDirectory(record.rules.set, applied?.ages ?? []),
-        warnings: applied === null ? [] : findWarnings(applied.text, await listProducts(store)),
+        warnings: applied === null ? [] : await findWarnings(applied.text, await listProducts(store)),
         inForce: await listUsed(store, record.rules),
       };
     },
@@ -265,14 +290,6 @@ function rememberLast<Given extends readonly unknown[], Result>(find: (...given:
 function refuseInFile(path: string): RequestError {
   const message = `The rules are in the file ${path}. Edit it: the server applies it whenever it changes.`;
   return new RequestError('rules_in_file', message, { file: path });
-}
-
-export function refuseErrors({ errors }: RuleErrors): RequestError {
-  const [first, ...others] = errors;
-  const more = others.length === 0 ? '' : ` There are ${others.length} more errors.`;
-  const message = `In line ${first?.line}, column ${first?.column}: ${first?.message}${more}`;
-  const place = { line: first?.line ?? 1, column: first?.column ?? 1 };
-  return new RequestError('rules_not_valid', `${message} The rules in force have not changed.`, place);
 }
 
 /** What warnings about products and reservations need. */

@@ -4,11 +4,9 @@ import { userNameOf } from '../../core/nouns/user-name.ts';
 import { explainGroups, explainRefusal, NO_RULE } from '../../core/rules/explain.ts';
 import { listBarring } from '../../core/rules/rules.ts';
 import type { Executed, Store } from '../../store/store.ts';
-import { createRoom } from '../lending/room.ts';
 import type { DirectoryGroups } from './directory-groups.ts';
-import { parseRules } from './parse-rules.ts';
-import { refuseErrors } from './rule-book.ts';
-import { tryRules } from './try-rules.ts';
+import type { RunTask } from './rule-tasks.ts';
+import type { tryRules } from './try-rules.ts';
 
 /** What rules would have done, and what those in force would do now. */
 export interface RuleTrials {
@@ -41,26 +39,13 @@ interface Explanation extends ReturnType<typeof explainRefusal> {
   readonly groups: ReturnType<typeof explainGroups>;
 }
 
-/** Each reads a month of the log, page by page, while the server works. */
-const MAX_TRIALS = 2;
-const RETRY_AFTER_SECONDS = 10;
-
-export function createRuleTrials(store: Store, groups: DirectoryGroups): RuleTrials {
-  const room = createRoom(
-    MAX_TRIALS,
-    `${MAX_TRIALS} callers are trying rules already. Try again when one of them has finished.`,
-    RETRY_AFTER_SECONDS,
-  );
+export function createRuleTrials(store: Store, groups: DirectoryGroups, run: RunTask): RuleTrials {
   return {
-    async try(text, { since, signal, mayAsk }) {
-      const parsed = parseRules(text, null, groups.hasDirectory);
-      if ('errors' in parsed) throw refuseErrors(parsed);
-      const leave = room.enter();
-      try {
-        return await tryRules(store, { rules: await groups.fill(parsed.rules, mayAsk), since, signal });
-      } finally {
-        leave();
-      }
+    try(text, { since, signal, mayAsk }) {
+      const findMembers = async (dns: readonly string[]) =>
+        [...(await groups.findMembers(dns, mayAsk))].filter(([dn]) => dns.includes(dn));
+      const host = { read: store.read.bind(store), keepClock: store.keepClock.bind(store), findMembers };
+      return run('try', { text, since, hasDirectory: groups.hasDirectory }, host, signal);
     },
     explain: (who) => explain(store, who),
   };

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { type Config, LIMITS } from '../../config.ts';
 import { type Content, type WatchedFile, watchFile } from '../watching/watched-file.ts';
-import { type ParsedRules, parseRules, refuseFailed } from './parse-rules.ts';
+import { type ParsedRules, parseRules, type RuleErrors, refuseFailed } from './parse-rules.ts';
 import type { Mistake } from './yaml-tree.ts';
 
 /** The file cannot be used; the message says why. */
@@ -35,37 +35,43 @@ interface WrittenRules extends ParsedRules {
   readonly text: string;
 }
 
-/** The rules in the file, or why it cannot be applied; `null`: there is none. */
-export function readRules(
+export type ParseText = (text: string) => Promise<ParsedRules | RuleErrors>;
+
+/**
+ * The rules in the file, or why it cannot be applied; `null`: there is none, or it has those in force. These
+ * are not read again: they may be larger than what is applied today.
+ */
+export async function readRules(
   file: RulesFile,
   content: Content,
-  hasDirectory: boolean,
-): WrittenRules | RulesError | null {
-  return readText(file, content, refuseFailed, hasDirectory);
+  inForce: string | null,
+  parse: ParseText,
+): Promise<WrittenRules | RulesError | null> {
+  if (content.kind === 'text' && content.text === inForce) return null;
+  return readText(file, content, async (text) => refuseFailed(await parse(text)));
 }
 
 /** The same, whether or not its examples hold. */
-export function readUnproven(file: RulesFile, content: Content): WrittenRules | RulesError | null {
-  return readText(file, content, (parsed) => parsed);
+export function readUnproven(file: RulesFile, content: Content): Promise<WrittenRules | RulesError | null> {
+  return readText(file, content, async (text) => parseRules(text));
 }
 
 /**
  * `null`: there is no file, and the rules are kept in the store. A missing file that the settings name is a
  * typo, or its folder is not mounted: that must not admit everyone.
  */
-function readText(
+async function readText(
   { path, isNamed }: RulesFile,
   content: Content,
-  prove: typeof refuseFailed,
-  hasDirectory = true,
-): WrittenRules | RulesError | null {
+  parse: ParseText,
+): Promise<WrittenRules | RulesError | null> {
   if (content.kind === 'absent' && !isNamed) return null;
   const invalid = (reason: string, mistakes?: readonly Mistake[]) =>
     new RulesError(`The rules file ${path} is not valid: ${reason}`, mistakes);
   if (content.kind === 'absent') return invalid('it does not exist.');
   if (content.kind === 'unreadable') return invalid(`it cannot be read (${content.reason}).`);
   const { text } = content;
-  const parsed = prove(parseRules(text, null, hasDirectory));
+  const parsed = await parse(text);
   return 'errors' in parsed ? invalid(describeMistakes(parsed.errors), parsed.errors) : { ...parsed, text };
 }
 

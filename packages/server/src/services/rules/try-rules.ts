@@ -17,9 +17,11 @@ interface Trial {
   readonly watch?: (judged: Judged) => void;
 }
 
+type LogReader = Pick<Store, 'read' | 'keepClock'>;
+
 const DEFAULT_DAYS = 30;
 
-/** One page takes some milliseconds, for which other requests wait. */
+/** One page takes a few milliseconds, for which other requests wait. */
 const EVENTS_AT_ONCE = 500;
 const LINKS_AT_ONCE = 500;
 const SLOTS_AT_ONCE = 1000;
@@ -31,7 +33,7 @@ const SLOTS_AT_ONCE = 1000;
 const MAX_OLDER_LINKS = 500_000;
 
 /** What rules would have answered to the requests of the past. Reads the log twice, page by page. */
-export async function tryRules(store: Store, { rules, since: text, signal, watch }: Trial) {
+export async function tryRules(store: LogReader, { rules, since: text, signal, watch }: Trial) {
   const { now } = await store.keepClock();
   const since = readSince(text, now);
   const records = await store.read({ kind: 'list_licenses', product: null });
@@ -47,7 +49,7 @@ export async function tryRules(store: Store, { rules, since: text, signal, watch
   return { since, until: now, ...replay.finish(now) };
 }
 
-async function holdSlots(store: Store, back: LookBack, signal: AbortSignal): Promise<void> {
+async function holdSlots(store: LogReader, back: LookBack, signal: AbortSignal): Promise<void> {
   const everybody = { licenseId: null, product: null, user: null, limit: SLOTS_AT_ONCE };
   let after: ListRegistrations['after'] = null;
   for (;;) {
@@ -69,7 +71,7 @@ interface Walk {
 }
 
 /** Returns the first link that has to be replayed. */
-async function walkBack(store: Store, back: LookBack, { since, lastSeq, signal }: Walk): Promise<number> {
+async function walkBack(store: LogReader, back: LookBack, { since, lastSeq, signal }: Walk): Promise<number> {
   let first = lastSeq + 1;
   let before = lastSeq + 1;
   for (let older = 0; older < MAX_OLDER_LINKS; ) {
@@ -89,7 +91,7 @@ async function walkBack(store: Store, back: LookBack, { since, lastSeq, signal }
 }
 
 async function* walkOn(
-  store: Store,
+  store: LogReader,
   first: number,
   lastSeq: number,
   signal: AbortSignal,

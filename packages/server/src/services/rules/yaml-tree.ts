@@ -33,10 +33,14 @@ export const MAX_MISTAKES = 100;
 const MAX_DEPTH = 50;
 const MAX_INDENT = 200;
 
+/** With commas, colons and brackets: 200,000 names in lists take 300 MB for some seconds. */
+const MAX_WORDS = 400_000;
+const TOO_MANY = `The text has more than ${MAX_WORDS} words and signs. Use patterns, ranges or a directory.`;
+
 export function readYamlTree(text: string): YamlTree | readonly Mistake[] {
   const { LineCounter, parseDocument } = loadYaml();
-  const deep = findTooDeep(text);
-  if (deep !== null) return [{ ...deep, message: 'This is nested too deeply.' }];
+  const refused = refuseSize(text);
+  if (refused !== null) return [refused];
   const lines = new LineCounter();
   // Whether names are unique is looked at below: the parser compares each with all before it.
   const options = { schema: 'failsafe', uniqueKeys: false, logLevel: 'error', prettyErrors: false } as const;
@@ -96,22 +100,28 @@ function placeAt(lines: LineCounter, offset: number): Place {
   return { line: Math.max(line, 1), column: Math.max(col, 1) };
 }
 
-/** Looked for before the text is parsed: a parser without stack left ends the process. */
-function findTooDeep(text: string): Place | null {
+/** Before the text is parsed: a parser without stack left ends the process, and each word takes memory. */
+function refuseSize(text: string): Mistake | null {
   const { Lexer } = loadYaml();
-  let [line, brackets, dashes] = [1, 0, 0];
+  let [line, brackets, dashes, words] = [1, 0, 0, 0];
   for (const word of new Lexer().lex(text)) {
     if (word === '[' || word === '{') brackets++;
     else if (word === ']' || word === '}') brackets--;
     else if (word === '-' || word === '?') dashes++;
     const indent = word.startsWith(' ') ? word.length : 0;
-    if (brackets > MAX_DEPTH || dashes > MAX_DEPTH || indent > MAX_INDENT) return { line, column: 1 };
+    if (brackets > MAX_DEPTH || dashes > MAX_DEPTH || indent > MAX_INDENT)
+      return { line, column: 1, message: 'This is nested too deeply.' };
+    if (word !== SCALAR && /^[^\s#]/.test(word)) words++;
+    if (words > MAX_WORDS) return { line, column: 1, message: TOO_MANY };
     if (!word.includes('\n')) continue;
     line += word.split('\n').length - 1;
     dashes = 0;
   }
   return null;
 }
+
+/** What the parser puts before a word. */
+const SCALAR = '\x1f';
 
 /** The place of what the names and indexes lead to, or of the last thing on the way. */
 export function findPlace(tree: YamlTree, path: readonly (string | number)[]): Place {

@@ -8,6 +8,7 @@ import type { GroupAnswer } from '../../../src/core/rules/directory-groups.ts';
 import { type Directory, ProviderFault } from '../../../src/providers/sign-in-provider.ts';
 import { createDirectoryGroups } from '../../../src/services/rules/directory-groups.ts';
 import { createRuleBook } from '../../../src/services/rules/rule-book.ts';
+import { runTaskHere } from '../../../src/services/rules/rule-tasks.ts';
 import { createRuleTrials } from '../../../src/services/rules/rule-trials.ts';
 import { openRulesFile } from '../../../src/services/rules/rules-file.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -35,7 +36,7 @@ async function setUp(t: TestContext, hasDirectory = true) {
     },
   };
   const groups = createDirectoryGroups(store, hasDirectory ? (directory as Directory) : null);
-  const book = createRuleBook(store, openRulesFile({ rules: '', data: folder }), groups);
+  const book = createRuleBook(store, openRulesFile({ rules: '', data: folder }), groups, runTaskHere);
   const readMembers = () => book.listMembers('cad');
   const apply = (text = TEXT) => book.apply(text, undefined, 'admin');
   /** As the leader does when so much time has passed. */
@@ -81,13 +82,15 @@ describe('rules with a directory group', () => {
     );
     await assert.rejects(apply(), { code: 'rules_not_valid' });
     const trial = { since: undefined, signal: new AbortController().signal, mayAsk: true };
-    await assert.rejects(createRuleTrials(store, groups).try(TEXT, trial), { code: 'rules_not_valid' });
+    await assert.rejects(createRuleTrials(store, groups, runTaskHere).try(TEXT, trial), {
+      code: 'rules_not_valid',
+    });
   });
 
   test('can be tried before they are applied, by those who may ask the directory', async (t) => {
     const { store, clock, groups, asked } = await setUp(t);
     clock.advance(DAY_MS);
-    const trials = createRuleTrials(store, groups);
+    const trials = createRuleTrials(store, groups, runTaskHere);
     const trial = { since: undefined, signal: new AbortController().signal };
     await assert.rejects(trials.try(TEXT, { ...trial, mayAsk: false }), { code: 'forbidden' });
     assert.deepEqual(asked, []);

@@ -8,6 +8,7 @@ import { plus } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
 import { createDirectoryGroups } from '../../../src/services/rules/directory-groups.ts';
 import { createRuleBook, type RuleBook } from '../../../src/services/rules/rule-book.ts';
+import { runTaskHere } from '../../../src/services/rules/rule-tasks.ts';
 import { openRulesFile, RulesError } from '../../../src/services/rules/rules-file.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { denying, exampleLicense, register, setRules } from '../../core/examples.ts';
@@ -21,7 +22,7 @@ async function setUp(t: TestContext, name = '') {
   const path = join(folder, name || 'rules.yaml');
   const open = (over: Store = store) => {
     const groups = createDirectoryGroups(over, null);
-    return createRuleBook(over, openRulesFile({ rules, data: folder }), groups);
+    return createRuleBook(over, openRulesFile({ rules, data: folder }), groups, runTaskHere);
   };
   /** Who is denied. */
   const readDenied = async () => (await store.read({ kind: 'find_rules' })).rules.set.deny.users;

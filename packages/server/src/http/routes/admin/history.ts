@@ -64,7 +64,8 @@ export function historyRoutes(history: History): readonly Route[] {
       name: 'admin_history_what_if',
       ...REPORT,
       summary: 'How many requests would have been denied with more or fewer slots',
-      errors: ['missing_parameters', 'license_not_found'],
+      isLong: true,
+      errors: ['missing_parameters', 'license_not_found', 'too_many_requests'],
       handle: async ({ query, request }, send) =>
         reportReply(request, 'what-if', toWire(await history.askWhatIf(wishOf(query))), send),
     },

@@ -13,6 +13,7 @@ export function ruleTrialRoutes(trials: RuleTrials): readonly Route[] {
       access: 'viewer',
       summary: 'What rules would have answered to the requests of the last days',
       holdsFile: true,
+      isLong: true,
       errors: ['missing_parameters', 'rules_not_valid', 'directory_unavailable', 'too_many_requests'],
       handle: async ({ body, request, caller }, send) => {
         if (body.text === undefined) throw missing('text');

@@ -1,6 +1,6 @@
 import { RULE_API, RULE_MEMBER_API } from '@berth/protocol/admin/rules';
 import { RequestError } from '@berth/protocol/request-error';
-import { type ImportedRules, importOptions } from '../../../services/rules/import/import-options.ts';
+import type { ImportedRules, importOptions } from '../../../services/rules/import/import-options.ts';
 import type { RuleBook } from '../../../services/rules/rule-book.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { toWire } from '../../reply/to-wire.ts';
@@ -26,12 +26,10 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       access: 'viewer',
       summary: 'Check the text of rules, without applying it',
       holdsFile: true,
-      errors: ['missing_parameters'],
-      handle: async ({ body }, send) => {
-        const checked = await ruleBook.check(requireText(body));
-        const { errors, warnings, expectations } = { errors: [], warnings: [], expectations: [], ...checked };
-        return send({ errors, warnings, expectations });
-      },
+      isLong: true,
+      errors: ['missing_parameters', 'too_many_requests'],
+      handle: async ({ body, request }, send) =>
+        send(presentChecked(await ruleBook.check(requireText(body), request.signal))),
     },
     'POST /api/admin/rules/apply': {
       name: 'admin_rules_apply',
@@ -73,8 +71,10 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       access: 'viewer',
       summary: 'Translate an options file of FlexNet or RLM, without applying it',
       holdsFile: true,
-      errors: ['missing_parameters', 'rules_not_valid'],
-      handle: ({ body }, send) => send(requireImported(importOptions(requireText(body), body.format))),
+      isLong: true,
+      errors: ['missing_parameters', 'rules_not_valid', 'too_many_requests'],
+      handle: async ({ body, request }, send) =>
+        send(requireImported(await ruleBook.import(requireText(body), body.format, request.signal))),
     },
   });
 }
@@ -108,6 +108,11 @@ type Revision = Awaited<ReturnType<RuleBook['findRevision']>>;
 function presentRevision({ revision, by, at, diff }: Revision) {
   const count = (sign: string) => diff.filter((line) => line.startsWith(sign)).length;
   return toWire({ revision, by, at, added: count('+'), removed: count('-') });
+}
+
+function presentChecked(checked: Awaited<ReturnType<RuleBook['check']>>) {
+  const { errors, warnings, expectations } = { errors: [], warnings: [], expectations: [], ...checked };
+  return { errors, warnings, expectations };
 }
 
 function requireImported(imported: ReturnType<typeof importOptions>): ImportedRules {
