@@ -9,6 +9,7 @@ import { borrowPlan, registerPlan } from './requests.ts';
 import { grants } from './scenarios/grants-scenario.ts';
 import { heartbeat } from './scenarios/heartbeat-scenario.ts';
 import { idle, memory } from './scenarios/memory-scenario.ts';
+import { ruleTrials } from './scenarios/rule-trials-scenario.ts';
 import { rules } from './scenarios/rules-scenario.ts';
 import { scrape } from './scenarios/scrape-scenario.ts';
 import { slots } from './scenarios/slots-scenario.ts';
@@ -262,4 +263,5 @@ export const SCENARIOS: readonly Scenario[] = [
   waiting,
   grants,
   rules,
+  ruleTrials,
 ];
