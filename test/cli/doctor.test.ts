@@ -311,7 +311,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     text: /Nobody from the directory can sign in\. The directory 127\.0\.0\.1:1 cannot be asked/,
   },
   'a webhook that can be read on the way': {
-    arrange: () => ({ args: ['--webhooks-url', 'http://hooks.example.com/x'] }),
+    arrange: () => ({ env: { BERTH_WEBHOOKS_URL: 'http://hooks.example.com/x' } }),
     check: 'exposure',
     severity: 'warning',
     text: /What is sent to "webhooks\.url" can be read/,

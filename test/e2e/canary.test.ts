@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { runBerth } from '../support/berth-command.ts';
 import { BERTH } from '../support/program.ts';
@@ -173,6 +174,17 @@ async function setKeys(watch: Watch, { url }: ServerProcess, round: string): Pro
   assert.equal(posted.status, 200, posted.text);
 }
 
+/** Many receivers of webhooks know their senders by a token in the address. */
+async function setWebhook(watch: Watch, server: ServerProcess, round: string): Promise<void> {
+  const token = encodeURIComponent(watch.plant(`the address of the webhook ${round}`));
+  const changes = { 'webhooks.url': `http://127.0.0.1:1/hook?token=${token}` };
+  const changed = await send(watch, server.url, 'POST', '/api/admin/settings', {
+    body: JSON.stringify({ changes }),
+  });
+  assert.equal(changed.status, 200, changed.text);
+  assert.match(changed.text, /"http:\/\/127\.0\.0\.1:1\/…"/);
+}
+
 /** Everything that can go wrong with a secret on board. */
 async function provoke(watch: Watch, { url }: ServerProcess): Promise<void> {
   const secret = watch.plant('what went wrong');
@@ -227,6 +239,7 @@ describeStores('a secret that goes in', (store) => {
     const watch = new Watch(join(temporaryFolder(t), 'data'));
     const first = await start(t, watch);
     await setKeys(watch, first, 'first');
+    await setWebhook(watch, first, 'first');
     await watch.seeFiles('while it runs');
     await provoke(watch, first);
     await useCommands(watch);
@@ -239,6 +252,7 @@ describeStores('a secret that goes in', (store) => {
     const second = await start(t, watch);
     await send(watch, second.url, 'GET', '/api/admin/status');
     await setKeys(watch, second, 'third');
+    await setWebhook(watch, second, 'second');
     await stop(watch, second, 'SIGTERM');
     await watch.seeFiles('after the end');
     // The server that was killed counts as running for half a minute, and nobody changes the key meanwhile.
@@ -250,6 +264,47 @@ describeStores('a secret that goes in', (store) => {
     const { places, secrets } = watch.size;
     const leastPlaces = store === 'SQLite' ? 60 : 50;
     assert.ok(places > leastPlaces && secrets > 20, `${secrets} secrets in ${places} places`);
+  });
+});
+
+/** As release 0.1.0 left them: an address that was replaced, and the one in use. */
+async function writePlainWebhook(watch: Watch): Promise<string> {
+  const plant = (what: string) =>
+    `https://hooks.example/${encodeURIComponent(watch.plant(what))}${'/x'.repeat(600)}`;
+  const [replaced, used] = [plant('a replaced address'), plant('the address')];
+  const write = (url: string) =>
+    `UPDATE setting SET value = '${JSON.stringify(url)}' WHERE name = 'webhooks.url'`;
+  const unseal = "DELETE FROM sealed_secret WHERE name = 'setting:webhooks.url'";
+  if (findDatabase(watch.data) !== null) {
+    for (const sql of [write(replaced), write(used), unseal]) await askDatabase(watch.data, sql);
+    return used;
+  }
+  const file = join(watch.data, 'berth.db');
+  const db = new DatabaseSync(file);
+  db.exec(`${write(replaced)}; ${write(used)}; ${unseal}`);
+  db.close();
+  // Of the pages as they were before.
+  rmSync(`${file}-sums`);
+  return used;
+}
+
+describeStores('the address of a webhook that 0.1.0 kept as plain text', () => {
+  test('is sealed at the next start, and still in force', async (t) => {
+    const watch = new Watch(join(temporaryFolder(t), 'data'));
+    const first = await start(t, watch);
+    await setWebhook(watch, first, 'before');
+    await stop(watch, first, 'SIGTERM');
+    const url = await writePlainWebhook(watch);
+    const second = await start(t, watch);
+    await watch.seeFiles('while the new server runs');
+    const settings = await send(watch, second.url, 'GET', '/api/admin/settings');
+    assert.match(settings.text, /"https:\/\/hooks\.example\/…"/);
+    const backup = await runCommand(watch, ['backup', join(watch.data, 'of.backup')]);
+    assert.match(backup, /of\.backup/);
+    await stop(watch, second, 'SIGKILL');
+    await watch.seeFiles('after the crash');
+    assert.deepEqual(watch.listFinds(), []);
+    assert.ok(watch.size.places > 8, url);
   });
 });
 

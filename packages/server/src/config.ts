@@ -205,11 +205,9 @@ function isSecret({ path, show }: Setting, value: unknown): boolean {
   return show !== undefined && (path === 'database.url' ? hasDatabasePassword(text) : text !== '');
 }
 
-/** Every user of the machine can read command lines. Who knows the URL of a webhook can sign nothing. */
+/** Every user of the machine can read command lines. */
 function findSecretFlags(flags: ConfigSources['flags']): readonly string[] {
-  const found = SETTINGS.filter(
-    (setting) => setting.path !== 'webhooks.url' && isSecret(setting, flags[flagOf(setting.path)]),
-  );
+  const found = SETTINGS.filter((setting) => isSecret(setting, flags[flagOf(setting.path)]));
   return found.map(
     (setting) =>
       `A secret is in --${flagOf(setting.path)} on the command line, where every user of this machine can ` +

@@ -13,6 +13,7 @@ import {
   loadConfig,
   showConfig,
 } from '../src/config.ts';
+import { SEALED_SETTINGS } from '../src/core/nouns/stored-setting.ts';
 import { SETTINGS } from '../src/settings.ts';
 
 type Kind = 'string' | 'number' | 'boolean' | 'list';
@@ -148,6 +149,14 @@ describe('a secret in a file', () => {
     }
     const [warning] = load(t, '', { env: { BERTH_HOST_FILE: '/none' } }).warnings;
     assert.match(warning ?? '', /^The environment variable BERTH_HOST_FILE is unknown\./);
+  });
+
+  test('that can change while the server runs is one that the store seals', () => {
+    const live = SETTINGS.filter(({ isLive, show }) => isLive === true && show !== undefined);
+    assert.deepEqual(
+      live.map(({ path }) => path),
+      SEALED_SETTINGS,
+    );
   });
 
   test('ends with one line end that does not count', (t) => {
@@ -371,6 +380,8 @@ describe('the address of the database', () => {
     assert.equal(given('postgres://berth@db/berth?password=geheim').length, 1);
     for (const user of ['', 'berth@', 'berth:@']) assert.deepEqual(given(`postgres://${user}db/berth`), []);
     assert.deepEqual(load(t, '', { env: { BERTH_DATABASE_URL: url } }).warnings, []);
+    const webhook = load(t, '', { flags: { 'webhooks-url': 'https://hooks.example/geheim' } }).warnings;
+    assert.match(webhook.join(), /^A secret is in --webhooks-url on the command line, (?!.*geheim)/);
   });
 });
 

@@ -104,7 +104,8 @@ export type SystemChange = Readonly<
   | { kind: 'add_reservation_samples'; samples: readonly ReservationSample[] }
   | { kind: 'put_bar'; bar: Bar; by: string }
   | { kind: 'remove_bar'; bar: Bar }
-  | { kind: 'put_setting'; name: string; value: SettingValue; by: string }
+  /** `null`: the value is kept as a secret. */
+  | { kind: 'put_setting'; name: string; value: SettingValue | null; by: string }
   | { kind: 'remove_setting'; name: string }
   | { kind: 'put_notice'; key: NoticeKey; value: number }
   | { kind: 'remove_notice'; key: NoticeKey }
@@ -144,6 +145,8 @@ export type SecretName =
   | 'grant_keys'
   | 'webhook_secret'
   | 'channels'
+  /** The value of a setting, as JSON. */
+  | `setting:${string}`
   /** Of an account. */
   | `second_factor:${string}`;
 

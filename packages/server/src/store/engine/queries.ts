@@ -20,8 +20,8 @@ import {
   followerFromRow,
   type Row,
   requestFromRow,
+  type SettingRow,
   type StoreRow,
-  settingFromRow,
   storeFromRow,
   type TokenRow,
   tokenRecordFromRow,
@@ -34,6 +34,7 @@ import {
   openCloudKeys,
   openGrantKeys,
   openSecondFactor,
+  openSetting,
   openWebhookSecret,
   type SealedSecrets,
   secretsFromRows,
@@ -229,8 +230,10 @@ const QUERIES = {
       (rows: readonly Omit<RowOf<'rules_revision'>, 'rules'>[]) => rows.map(revisionFromRow),
     ),
   list_bars: () => prepareQuery(LIST_BARS, {}, (rows: readonly RowOf<'bar'>[]) => rows.map(barFromRow)),
-  list_settings: () =>
-    prepareQuery(LIST_SETTINGS, {}, (rows: readonly RowOf<'setting'>[]) => rows.map(settingFromRow)),
+  list_settings: (_, __, masterKeys) =>
+    prepareQuery(LIST_SETTINGS, {}, (rows: readonly SettingRow[]) =>
+      rows.map((row) => openSetting(row, masterKeys)),
+    ),
   find_notice: ({ key: { kind, subject } }) =>
     prepareQuery(
       'SELECT * FROM notice WHERE kind = :kind AND subject = :subject',

@@ -19,7 +19,6 @@ import type { FeatureSlot } from '../../core/nouns/feature-slot.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 import type { License, LicenseId, LicenseSource } from '../../core/nouns/license.ts';
 import type { CountedAt, Registration } from '../../core/nouns/registration.ts';
-import type { SettingValue, StoredSetting } from '../../core/nouns/stored-setting.ts';
 import { foldCase } from '../../core/nouns/user-name.ts';
 import type { Person } from '../../core/rules/groups.ts';
 import type { Denial, PlaceDenial, RememberedAnswer, Report } from '../../core/view.ts';
@@ -46,6 +45,8 @@ export type TokenRow = RowOf<'token'> &
     readonly products_now: string | null;
   };
 
+export type SettingRow = RowOf<'setting'> & { readonly sealed: Uint8Array | null };
+
 /** Of an account; a token may have none. */
 type FactorRow = Pick<RowOf<'account'>, 'second_factor_step' | 'recovery_codes'>;
 
@@ -58,11 +59,6 @@ type ServerRow = RowOf<'server'>;
 export function requestFromRow(row: RowOf<'offline_request'>): RequestRecord {
   const { id: requestId, product, license_key: licenseKey, made_at: madeAt } = row;
   return { requestId, request: row.request as RequestRecord['request'], product, licenseKey, madeAt };
-}
-
-export function settingFromRow(row: RowOf<'setting'>): StoredSetting {
-  const { name, value, changed_by: changedBy, changed_at: changedAt } = row;
-  return { name, value: JSON.parse(value) as SettingValue, changedBy, changedAt };
 }
 
 export function cursorFromRow(row: RowOf<'follower'> | undefined): AuditPosition | null {

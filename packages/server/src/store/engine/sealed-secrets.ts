@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { Channel } from '../../core/notify/channel.ts';
 import type { GrantKey } from '../../core/nouns/grant-key.ts';
+import { SEALED_SETTINGS, type StoredSetting } from '../../core/nouns/stored-setting.ts';
 import type { CloudKeys } from '../../core/system-command.ts';
 import {
   fingerprint,
@@ -11,6 +12,7 @@ import {
   unseal,
   unsealWithAny,
 } from '../../secrets/seal.ts';
+import type { SettingRow } from './rows.ts';
 import type { Statements } from './statements.ts';
 import type { RowOf } from './tables.ts';
 
@@ -76,6 +78,27 @@ export function openGrantKeys(secrets: SealedSecrets, masterKeys: readonly Maste
 
 export function openChannels(secrets: SealedSecrets, masterKeys: readonly MasterKey[]): readonly Channel[] {
   return JSON.parse(openText(secrets, 'channels', masterKeys) ?? '[]');
+}
+
+/** `null` in the row: the value is sealed. */
+export function openSetting(row: SettingRow, masterKeys: readonly MasterKey[]): StoredSetting {
+  const { name, value, changed_by: changedBy, changed_at: changedAt, sealed } = row;
+  const secrets = new Map(sealed === null ? [] : [[`setting:${name}`, sealed]]);
+  const opened = value === 'null' ? openText(secrets, `setting:${name}`, masterKeys) : value;
+  return { name, value: JSON.parse(opened ?? value), changedBy, changedAt };
+}
+
+/** The settings without the values that release 0.1.0 kept as plain text, and those as secrets. */
+export function sealPlainSettings(given: readonly RowOf<'setting'>[], masterKey: MasterKey) {
+  const isPlain = ({ name, value }: RowOf<'setting'>) => SEALED_SETTINGS.includes(name) && value !== 'null';
+  const sealOne = (name: string, value: string) => ({
+    name,
+    sealed: seal(masterKey, name, Buffer.from(value)),
+  });
+  return {
+    rows: given.map((row) => (isPlain(row) ? { ...row, value: 'null' } : row)),
+    secrets: given.filter(isPlain).map(({ name, value }) => sealOne(`setting:${name}`, value)),
+  };
 }
 
 /** What a change to the secrets is applied to. */

@@ -1,7 +1,7 @@
 import type { Instant } from '../../core/nouns/instant.ts';
 import { HISTORY_STATEMENTS } from './history/history-sql.ts';
 import type { AllRows } from './row-sql.ts';
-import type { HolderRow, TokenRow } from './rows.ts';
+import type { HolderRow, SettingRow, TokenRow } from './rows.ts';
 import {
   type Count,
   greater,
@@ -32,7 +32,9 @@ export const LIST_BARS = 'SELECT * FROM bar ORDER BY kind, pattern';
 /** The rules in force. */
 export const FIND_RULES = 'SELECT * FROM rules_revision ORDER BY revision DESC LIMIT 1';
 
-export const LIST_SETTINGS = 'SELECT * FROM setting ORDER BY name';
+export const LIST_SETTINGS = `SELECT setting.*, sealed
+  FROM setting LEFT JOIN sealed_secret ON sealed_secret.name = 'setting:' || setting.name
+  ORDER BY setting.name`;
 
 /** Until when the holder of a feature has the license: no feature is borrowed longer. */
 const HOLDER_END = `(SELECT coalesce(holder.borrowed_until, holder.ends_at) FROM registration AS holder
@@ -271,7 +273,7 @@ export const STATEMENTS = {
   ),
   getServer: reads<RowOf<'server'>>('server', 'SELECT * FROM server WHERE id = 1'),
   findRules: reads<RowOf<'rules_revision'>>('rules_revision', FIND_RULES),
-  listSettings: reads<RowOf<'setting'>>('setting', LIST_SETTINGS),
+  listSettings: reads<SettingRow>(['setting', 'sealed_secret'], LIST_SETTINGS),
   listSecrets: reads<RowOf<'sealed_secret'>>('sealed_secret', 'SELECT name, sealed FROM sealed_secret'),
   listDenialsBy: reads<RowOf<'denial'>>(
     'denial',

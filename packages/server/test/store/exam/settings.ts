@@ -19,6 +19,8 @@ function listSettings({ store }: ExamStore) {
 /** What administrators set while the server runs. */
 export function settingCases(again: 'restart' | 'crash') {
   return {
+    ...sealedCases(again),
+
     'settings are kept with who changed them when, and every change is recorded': async (exam: ExamStore) => {
       await changeSettings(exam, {
         'page.name': "Kestrel's",
@@ -48,16 +50,6 @@ export function settingCases(again: 'restart' | 'crash') {
       );
     },
 
-    'the secret of the webhook is kept sealed': async (exam: ExamStore) => {
-      const find = () => exam.store.read({ kind: 'find_webhook_secret' });
-      assert.equal(await find(), null);
-      for (const secret of ['one', 'two'])
-        await exam.execute({ kind: 'set_webhook_secret', secret, fingerprint: secret, by: BY });
-      await exam[again]();
-      assert.equal(await find(), 'two');
-      assert.equal((await exam.listEventsOf('webhook_secret_set', 'system')).length, 2);
-    },
-
     'channels are kept by their names, with what their followers remember': async (exam: ExamStore) => {
       const [ops, chat] = [exampleChannel(), exampleChannel({ name: 'chat', gapMinutes: 3 })];
       const list = () => exam.store.read({ kind: 'list_channels' });
@@ -83,6 +75,34 @@ export function settingCases(again: 'restart' | 'crash') {
       const changed = (await exam.listEventsOf('channel_set', 'system')).map(({ channel }) => channel);
       assert.deepEqual(changed, ['ops', 'chat'], 'what stays the same is no event');
       assert.equal((await exam.listEventsOf('channel_removed', 'system')).length, 1);
+    },
+  };
+}
+
+/** What is kept sealed for the webhook. */
+function sealedCases(again: 'restart' | 'crash') {
+  return {
+    'the address of the webhook is kept sealed, and goes with its setting': async (exam: ExamStore) => {
+      const urls = async () => (await listSettings(exam)).map(({ value }) => value);
+      for (const url of ['https://hooks.example/one', 'https://hooks.example/two'])
+        await changeSettings(exam, { 'webhooks.url': url, 'page.name': 'Kestrel' });
+      await exam[again]();
+      assert.deepEqual(await urls(), ['Kestrel', 'https://hooks.example/two']);
+      await changeSettings(exam, { 'webhooks.url': 'https://hooks.example/two' });
+      assert.equal((await exam.listEventsOf('settings_changed', 'system')).length, 2);
+      await changeSettings(exam, { 'webhooks.url': null });
+      await exam[again]();
+      assert.deepEqual(await urls(), ['Kestrel']);
+    },
+
+    'the secret of the webhook is kept sealed': async (exam: ExamStore) => {
+      const find = () => exam.store.read({ kind: 'find_webhook_secret' });
+      assert.equal(await find(), null);
+      for (const secret of ['one', 'two'])
+        await exam.execute({ kind: 'set_webhook_secret', secret, fingerprint: secret, by: BY });
+      await exam[again]();
+      assert.equal(await find(), 'two');
+      assert.equal((await exam.listEventsOf('webhook_secret_set', 'system')).length, 2);
     },
   };
 }

@@ -64,6 +64,8 @@ const APPLY: Appliers<Batch, SystemChange> = {
   },
   remove_setting({ statements }, { name }) {
     statements.setting.remove({ name });
+    const secret: SecretName = `setting:${name}`;
+    statements.sealed_secret.remove({ name: secret });
   },
   put_notice({ statements }, { key, value }) {
     statements.notice.put({ ...key, value });

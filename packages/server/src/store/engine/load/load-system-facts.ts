@@ -6,8 +6,8 @@ import { loadChains } from '../audit/thin-audit.ts';
 import type { Batch } from '../batch.ts';
 import { writtenFromRow } from '../counts/rule-rows.ts';
 import { listLicenses, loadReset } from '../move-clock.ts';
-import { accountFromRow, cursorFromRow, settingFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
-import { openChannels, openGrantKeys, secretsFromRows } from '../sealed-secrets.ts';
+import { accountFromRow, cursorFromRow, type TokenRow, tokenFromRow } from '../rows.ts';
+import { openChannels, openGrantKeys, openSetting, secretsFromRows } from '../sealed-secrets.ts';
 import { countOf } from '../sql.ts';
 import type { Statements } from '../statements.ts';
 import { findNotice } from './load-view.ts';
@@ -27,7 +27,9 @@ export function loadSystemFacts(batch: Batch, needs: SystemNeeds): Partial<Syste
     ...(needs.notice && { notedValue: findNotice(statements, needs.notice) }),
     ...(needs.cursor && { cursor: cursorFromRow(statements.follower.find({ name: needs.cursor })) }),
     ...(needs.written && { written: writtenFromRow(statements.findRules.get()) }),
-    ...(needs.settings && { settings: statements.listSettings.all().map(settingFromRow) }),
+    ...(needs.settings && {
+      settings: statements.listSettings.all().map((row) => openSetting(row, [masterKey])),
+    }),
     ...(needs.masterKey && { masterKeyFingerprint: fingerprint(masterKey) }),
     ...(needs.grantKeys && { grantKeys: loadGrantKeys(batch) }),
     ...(needs.channels && { channels: loadChannels(batch) }),

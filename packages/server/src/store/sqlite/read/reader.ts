@@ -25,6 +25,7 @@ const OPENING: ReadonlySet<Query['kind']> = new Set([
   'verify_audit',
   'find_cloud_keys',
   'find_grant_keys',
+  'list_settings',
   'find_webhook_secret',
   'list_channels',
   'find_second_factor',

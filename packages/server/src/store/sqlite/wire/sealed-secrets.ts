@@ -1,7 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type MasterKey, seal, unsealWithAny } from '../../../secrets/seal.ts';
 import { querySecrets } from '../../engine/queries.ts';
-import { AUDIT_KEY, IDENTITY_KEY, makeKey, type SealedSecrets } from '../../engine/sealed-secrets.ts';
+import {
+  AUDIT_KEY,
+  IDENTITY_KEY,
+  makeKey,
+  type SealedSecrets,
+  sealPlainSettings,
+} from '../../engine/sealed-secrets.ts';
+import type { Statements } from '../../engine/statements.ts';
 import { answerQuery } from './read-rows.ts';
 
 /** All as of one moment. */
@@ -38,4 +45,23 @@ function loadOrMake(
   const row = [name, seal(masterKeys[0] as MasterKey, name, key)] as const;
   db.prepare('INSERT INTO sealed_secret (name, sealed) VALUES (?, ?)').run(...row);
   return key;
+}
+
+/**
+ * Seals what release 0.1.0 kept as plain text. With `secure_delete`, SQLite overwrites what it deletes. All
+ * rows are deleted, because other parts of their pages may still have older values. Returns whether there was
+ * any; the write-ahead log then has to be moved into the database.
+ */
+export function sealSettings(
+  db: DatabaseSync,
+  { listSettings, setting, sealed_secret }: Pick<Statements, 'listSettings' | 'setting' | 'sealed_secret'>,
+  masterKey: MasterKey,
+): boolean {
+  const { rows, secrets } = sealPlainSettings(listSettings.all(), masterKey);
+  if (secrets.length === 0) return false;
+  db.exec('PRAGMA secure_delete = ON; BEGIN IMMEDIATE; DELETE FROM setting');
+  for (const row of rows) setting.add(row);
+  for (const secret of secrets) sealed_secret.put(secret);
+  db.exec('COMMIT; PRAGMA secure_delete = OFF');
+  return true;
 }

@@ -28,7 +28,7 @@ import type { ClockStatus } from '../../store.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { PageSums } from '../wire/page-sums.ts';
 import { setIgnoresCase } from '../wire/respell-users.ts';
-import { listSecrets } from '../wire/sealed-secrets.ts';
+import { listSecrets, sealSettings } from '../wire/sealed-secrets.ts';
 import { AuditLedger, getServer, openAudit } from './audit-ledger.ts';
 import { Recovery } from './recovery.ts';
 import { ServerClock } from './server-clock.ts';
@@ -195,6 +195,7 @@ export class SqliteWriter {
     this.#ledger = new AuditLedger(this.#db, this.#statements, openAudit(this.#db, masterKey));
     if (!this.#ledger.isSound) this.#notices.push({ kind: 'anchor_lost' });
     this.#masterKeys = [masterKey];
+    if (sealSettings(this.#db, this.#statements, masterKey)) this.#sums.settle(this.#db);
     this.#load();
     const { mark, test_clock_ms: aheadMs } = getServer(this.#statements);
     this.#recovery.requireAcknowledged(this.#ledger.links, mark);
@@ -225,11 +226,10 @@ export class SqliteWriter {
 
   /** The store was away: slots that were live before get their time back. */
   #resume(isStart = true): void {
-    const jump = isStart ? this.#jumpAtStart : null;
     this.#transact(
       this.#readClock(),
       (batch) => {
-        if (jump !== null) this.#recordJump(batch, jump);
+        if (isStart && this.#jumpAtStart !== null) this.#recordJump(batch, this.#jumpAtStart);
         if (this.#awayFrom !== null) extendLiveSlots(batch, this.#awayFrom);
         return [];
       },
