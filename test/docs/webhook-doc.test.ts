@@ -10,6 +10,7 @@ import { loadConfig } from '../../packages/server/src/config.ts';
 import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import { createHttpWebhooks } from '../../packages/server/src/receivers/http-webhooks.ts';
 import { readWebhookSecret } from '../../packages/server/src/receivers/open-webhooks.ts';
+import { refuseAddresses } from '../../packages/server/src/receivers/refused-addresses.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const PAGE = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
@@ -35,7 +36,8 @@ test('the receiver of the page accepts what is genuine and fresh, and nothing el
     const readWall = () => Date.now() + offMs;
     const options = { url, secret, userAgent: 'Berth', timeoutMs: 10_000, signal, readWall };
     const event = { kind: 'server_started', version: '1' } as const;
-    const webhooks = createHttpWebhooks({ ...options, present: () => JSON.stringify(event) });
+    const refused = refuseAddresses({ privateAddresses: true });
+    const webhooks = createHttpWebhooks({ ...options, refused, present: () => JSON.stringify(event) });
     return webhooks.send([{ id: '1.0', licenseId: null, at: instant(0), event }]);
   };
   const refused = { kind: 'failed', reason: 'it answered with status 401', status: 401 };

@@ -4,7 +4,7 @@ import { pollUntil } from './poll.ts';
 
 /** How the receiver handles a request: with a response or a failure. */
 export type Reaction =
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly text?: string }
   | 'cut'
   | 'hang'
   | 'endless';
@@ -64,7 +64,7 @@ function react(outgoing: ServerResponse, reaction: Reaction): void {
   if (reaction === 'hang') return;
   if (reaction === 'cut') outgoing.destroy();
   else if (reaction === 'endless') writeOn(outgoing.writeHead(200));
-  else outgoing.writeHead(reaction.status, reaction.headers).end('noted');
+  else outgoing.writeHead(reaction.status, reaction.headers).end(reaction.text ?? 'noted');
 }
 
 function writeOn(outgoing: ServerResponse): void {

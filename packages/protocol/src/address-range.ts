@@ -10,6 +10,15 @@ export interface AddressRange {
   readonly prefix: number;
 }
 
+/** Ranges of addresses that are not on the internet. */
+export const ADDRESS_KINDS = {
+  /** This machine, and no address at all, which is this machine, too. */
+  loopback: ['0.0.0.0/8', '127.0.0.0/8', '::/127'],
+  linkLocal: ['169.254.0.0/16', 'fe80::/10'],
+  /** Of private networks and of carriers. */
+  ofNetworks: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'],
+} as const;
+
 /** No address is longer, and no range. */
 const MAX_LENGTH = '0000:0000:0000:0000:0000:0000:255.255.255.255/128'.length;
 

@@ -53,6 +53,13 @@ export const EVENT_SETTINGS = [
     about: 'A notice when this much of the consumption of a license is used up; 0: never.',
   },
   {
+    path: 'notify.privateAddresses',
+    default: true,
+    about:
+      'Whether the webhook and channels may post to loopback addresses and private networks; never to ' +
+      'link-local addresses.',
+  },
+  {
     path: 'webhooks.url',
     isLive: true,
     default: '',

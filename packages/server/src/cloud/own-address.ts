@@ -1,10 +1,10 @@
 import type { NetworkInterfaceInfo } from 'node:os';
-import { isWithin, parseAddress, parseRange } from '@berth/protocol/address-range';
+import { ADDRESS_KINDS, isWithin, parseAddress, parseRange } from '@berth/protocol/address-range';
 
 type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
-/** Addresses that do not locate a machine: unspecified, loopback and link-local. */
-const NOWHERE = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '::/127', 'fe80::/10'].map(parseRange);
+/** Addresses that do not locate a machine. */
+const NOWHERE = [...ADDRESS_KINDS.loopback, ...ADDRESS_KINDS.linkLocal].map(parseRange);
 
 /**
  * The address sent to the vendor on activation: the one the server listens on, or else the machine's first
@@ -24,10 +24,7 @@ function isSomewhere(text: string): boolean {
   return address !== null && !NOWHERE.some((range) => range !== null && isWithin(address, range));
 }
 
-/** Addresses of private networks and of carriers. */
-const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(
-  parseRange,
-);
+const PRIVATE = ADDRESS_KINDS.ofNetworks.map(parseRange);
 
 const ANYWHERE = new Set(['0.0.0.0', '::']);
 

@@ -7,6 +7,7 @@ import { slackBody, teamsBody } from '../receivers/chat-bodies.ts';
 import type { MessageReceiver } from '../receivers/event-receiver.ts';
 import { postJson } from '../receivers/http-post.ts';
 import { createMail } from '../receivers/mail.ts';
+import { refuseAddresses } from '../receivers/refused-addresses.ts';
 import { type ChannelOptions, Channels } from '../services/events/channels.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
 import { readCertificates } from './read-certificates.ts';
@@ -37,10 +38,11 @@ export function composeChannels(options: Options): Channels {
   // A file that is wrong prevents a start.
   if (isServing) readCa();
   const userAgent = `Berth/${environment.version}`;
+  const refused = refuseAddresses(settings.current.notify);
   const post = (url: string, write: (message: Message) => string, authorization: string | null = null) => ({
     send: (message: Message) => {
       const headers = { 'user-agent': userAgent, ...(authorization === null ? {} : { authorization }) };
-      return postJson({ url, headers, body: write(message), timeoutMs: TIMEOUT_MS, signal });
+      return postJson({ url, headers, body: write(message), refused, timeoutMs: TIMEOUT_MS, signal });
     },
   });
   return new Channels({
@@ -52,6 +54,7 @@ export function composeChannels(options: Options): Channels {
           return createMail({
             target,
             readCa,
+            refused,
             hostname: hostname(),
             connectTimeoutMs: MAIL_CONNECT_TIMEOUT_MS,
             timeoutMs: MAIL_TIMEOUT_MS,

@@ -11,6 +11,7 @@ import { type Config, ConfigError } from '../config.ts';
 import { presentSent } from '../http/reply/present-event.ts';
 import type { EventReceiver } from '../receivers/event-receiver.ts';
 import { openWebhooks, readWebhookSecret } from '../receivers/open-webhooks.ts';
+import { refuseAddresses } from '../receivers/refused-addresses.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Channels } from '../services/events/channels.ts';
@@ -128,6 +129,7 @@ function createTarget(store: Store, options: EventOptions, signal: AbortSignal) 
       url,
       secret,
       userAgent: `Berth/${environment.version}`,
+      refused: refuseAddresses(settings.current.notify),
       signal,
       readWall: environment.clock.readWall,
       present: presentSent,

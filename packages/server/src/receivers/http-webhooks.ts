@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { BlockList } from 'node:net';
 import type { EventReceiver, SentEvent } from './event-receiver.ts';
 import { postJson } from './http-post.ts';
 
@@ -6,6 +7,7 @@ export interface HttpWebhookOptions {
   readonly url: string;
   readonly secret: string;
   readonly userAgent: string;
+  readonly refused: BlockList;
   /** For the whole request. */
   readonly timeoutMs: number;
   /** Aborts requests when the server stops. */

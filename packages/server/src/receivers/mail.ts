@@ -1,15 +1,16 @@
-import { Socket } from 'node:net';
+import { type BlockList, Socket } from 'node:net';
 import { escapeUnprintable } from '@berth/protocol/hidden-characters';
 import { ConfigError } from '../config.ts';
 import type { MailTarget } from '../core/notify/channel.ts';
 import type { Message } from '../core/notify/message.ts';
 import type { Delivery, MessageReceiver } from './event-receiver.ts';
-import { reasonOf } from './reason.ts';
+import { reasonOf, sayUnreachable } from './reason.ts';
 
 interface MailOptions {
   readonly target: MailTarget;
   /** Certificates that vouch for the mail server; `null`: those that Node knows. It may throw. */
   readonly readCa: () => string | null;
+  readonly refused: BlockList;
   /** Of this server, for EHLO and message ids. */
   readonly hostname: string;
   /** Until the server greets. */
@@ -38,7 +39,7 @@ const TOO_LARGE: ReadonlySet<number> = new Set([552, 554]);
 
 async function sendOnce(message: Message, options: MailOptions): Promise<Delivery> {
   // Closing a transport leaves its connection open, and a server that is slow would deliver later.
-  const socket = new Socket();
+  const socket = new Socket({ blockList: options.refused });
   try {
     const transport = await openTransport(options, socket);
     if (options.signal.aborted) return { kind: 'stopping' };
@@ -143,7 +144,7 @@ function explain(error: unknown): Delivery {
     return { kind: 'failed', reason: `it answered "${said}"`, status };
   }
   if (code === 'ETIMEDOUT') return { kind: 'failed', reason: 'it did not answer in time' };
-  if (originalCode !== undefined) return { kind: 'failed', reason: `it cannot be reached (${originalCode})` };
+  if (originalCode !== undefined) return { kind: 'failed', reason: sayUnreachable(originalCode) };
   return { kind: 'failed', reason: reasonOf(error) };
 }
 

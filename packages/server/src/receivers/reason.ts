@@ -1,7 +1,12 @@
 /** Why a receiver was not reached. Never includes what it sent, which might repeat secrets. */
 export function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return 'it did not answer in time';
-  return `it cannot be reached (${codeOf(error) || 'no reason'})`;
+  return sayUnreachable(codeOf(error) || 'no reason');
+}
+
+export function sayUnreachable(code: string): string {
+  if (code !== 'ERR_IP_BLOCKED') return `it cannot be reached (${code})`;
+  return 'it has an address that this server does not post to (see "notify.privateAddresses" in SECURITY.md)';
 }
 
 /** The driver wraps the reason, sometimes twice. */

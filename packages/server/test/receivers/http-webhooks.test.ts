@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { makeCertificate } from '../../../../test/support/certificate.ts';
 import { instant } from '../../src/core/nouns/instant.ts';
 import { createHttpWebhooks } from '../../src/receivers/http-webhooks.ts';
+import { refuseAddresses } from '../../src/receivers/refused-addresses.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -29,6 +30,7 @@ test('a receiver without a valid certificate gets nothing', async (t) => {
     url: stranger.url,
     secret: 'x'.repeat(32),
     userAgent: 'Berth',
+    refused: refuseAddresses({ privateAddresses: true }),
     timeoutMs: 10_000,
     signal: new AbortController().signal,
     readWall: () => 0,

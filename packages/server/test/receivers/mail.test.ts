@@ -7,6 +7,7 @@ import { openMailReceiver } from '../../../../test/support/mail-receiver.ts';
 import { ConfigError } from '../../src/config.ts';
 import type { MailTarget } from '../../src/core/notify/channel.ts';
 import { createMail } from '../../src/receivers/mail.ts';
+import { refuseAddresses } from '../../src/receivers/refused-addresses.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MESSAGE = {
@@ -44,6 +45,7 @@ function mailTo(port: number, wish: Wish = {}) {
       ...target,
     },
     readCa,
+    refused: refuseAddresses({ privateAddresses: true }),
     hostname: 'lic-01',
     connectTimeoutMs: timeoutMs,
     timeoutMs,

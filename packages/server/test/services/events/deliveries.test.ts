@@ -10,6 +10,7 @@ import { endOfLink } from '../../../src/core/nouns/audit-position.ts';
 import { DAY_MS, HOUR_MS, instant, MINUTE_MS } from '../../../src/core/nouns/instant.ts';
 import { presentSent } from '../../../src/http/reply/present-event.ts';
 import { createHttpWebhooks } from '../../../src/receivers/http-webhooks.ts';
+import { refuseAddresses } from '../../../src/receivers/refused-addresses.ts';
 import { BACK_OFF } from '../../../src/services/events/deliveries.ts';
 import { type WebhookOptions, Webhooks, type WebhookTarget } from '../../../src/services/events/webhooks.ts';
 import type { ManualClock } from '../../../src/store/clock.ts';
@@ -35,6 +36,7 @@ async function openDeliveries(t: TestContext, target: Partial<WebhookTarget> = {
       url,
       secret: SECRET,
       userAgent: 'Berth/1.2.3',
+      refused: refuseAddresses({ privateAddresses: true }),
       timeoutMs,
       signal,
       readWall: clock.readWall,

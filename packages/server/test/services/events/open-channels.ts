@@ -32,7 +32,9 @@ function startChannels(t: TestContext, store: Store, clock: ManualClock) {
     store,
     log: pino({ level: 'silent' }),
     readMonotonicMs: clock.readMonotonicMs,
-    settings: { current: { mail: { caFile: '' } } } as unknown as CurrentSettings,
+    settings: {
+      current: { mail: { caFile: '' }, notify: { privateAddresses: true } },
+    } as unknown as CurrentSettings,
     signal: control.signal,
     isServing: true,
     environment: { version: '1.2.3', clock },
