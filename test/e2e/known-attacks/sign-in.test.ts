@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { openHostileProvider } from '../../support/openid/hostile-provider.ts';
 import { CLIENT } from '../../support/openid/real-provider.ts';
 import { openSignInSite, PAGE } from '../../support/openid/sign-in-site.ts';
@@ -218,15 +218,49 @@ describe('credentials that never end', () => {
 });
 
 describe('expensive work', () => {
-  test('parallel exports: two run at once, others have to try again', async (t) => {
+  async function openCallers(t: TestContext) {
     const app = await openTestApp(t);
-    const open = () => app.request('/api/admin/audit/export', { headers: { host: 'localhost' } }, CONTROL);
-    const [first, second, third] = [await open(), await open(), await open()];
-    assert.deepEqual([first.status, second.status, third.status], [200, 200, 429]);
-    assert.equal(third.headers.get('retry-after'), '10');
-    assert.match(((await third.json()) as { message: string }).message, /exports .* are already running/);
+    const [one, other, third] = await Promise.all(
+      ['one', 'other', 'third'].map(async (name) => {
+        const wish = { name, role: 'viewer', days: null } as const;
+        const { token } = await app.accounts.tokens.create(wish, 'test');
+        const headers = { authorization: `Bearer ${token}`, host: 'localhost' };
+        return (path: string) => app.request(path, { headers }, FOREIGN);
+      }),
+    );
+    return { one, other, third } as Record<'one' | 'other' | 'third', (path: string) => Promise<Response>>;
+  }
+
+  test('parallel exports: one of a caller and two in all, others have to try again', async (t) => {
+    const { one, other, third } = await openCallers(t);
+    const path = '/api/admin/audit/export';
+    const first = await one(path);
+    const second = await one(path);
+    assert.deepEqual([first.status, second.status], [200, 429]);
+    assert.equal(second.headers.get('retry-after'), '10');
+    assert.match(((await second.json()) as { message: string }).message, /exports .* are already running/);
+    assert.deepEqual([(await other(path)).status, (await third(path)).status], [200, 429]);
     await first.body?.cancel();
-    assert.equal((await open()).status, 200);
+    assert.equal((await third(path)).status, 200);
+  });
+
+  test('as many event streams as one caller can open: others still get theirs', async (t) => {
+    const { one, other } = await openCallers(t);
+    const follow = async (ask: typeof one) => {
+      const { status, body } = await ask('/api/admin/events');
+      if (status !== 200) return { status, end: async () => {} };
+      const reader = (body as ReadableStream).getReader();
+      await reader.read();
+      return { status, end: () => reader.cancel() };
+    };
+    const streams = [];
+    for (let n = 0; n < 100; n++) streams.push(await follow(one));
+    const refused = streams.filter(({ status }) => status === 429);
+    assert.equal(refused.length, 75);
+    const theirs = await follow(other);
+    assert.equal(theirs.status, 200);
+    await streams[0]?.end();
+    assert.equal((await follow(one)).status, 200, 'the place is free again');
   });
 });
 

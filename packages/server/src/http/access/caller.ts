@@ -26,6 +26,11 @@ export interface Caller {
   readonly credential: string | undefined;
 }
 
+/** Counts together what a caller does, whatever they send as credentials. */
+export function callerKey({ credential, kind, name, address }: Caller): string {
+  return credential ?? `${kind} ${name} ${address}`;
+}
+
 /** The access settings. */
 export interface AuthSettings
   extends Pick<Config['auth'], 'localAdmin' | 'clients' | 'requireTls' | 'secondFactor' | 'localAccounts'> {

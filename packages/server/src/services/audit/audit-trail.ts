@@ -13,15 +13,21 @@ export interface AuditTrail {
   /** `signal`: the client has disconnected. */
   search(input: AuditFilter, signal: AbortSignal): Promise<FoundEvents>;
   /** `signal`: the client has disconnected. */
-  verify(signal: AbortSignal): Promise<AuditVerdict>;
+  verify(caller: string, signal: AbortSignal): Promise<AuditVerdict>;
   /** Replaces links from before an instant with totals, in as many commits as needed. */
   thin(input: ThinInput, by: Actor): Promise<Executed>;
   /** The log, or what was written within dates, in lines, signed. `signal`: the client has disconnected. */
-  export(hardwareId: string, dates: Dates, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  export(wish: ExportWish, signal: AbortSignal): Promise<ReadableStream<Uint8Array>>;
   /** Signs the heads of all chains, unless nothing has happened since. */
   signHeads(): Promise<void>;
   /** The fingerprint of the key that signs heads and exports. */
   readKeyFingerprint(): Promise<string>;
+}
+
+interface ExportWish {
+  readonly caller: string;
+  readonly hardwareId: string;
+  readonly dates: Dates;
 }
 
 interface ThinInput {
@@ -33,25 +39,29 @@ interface ThinInput {
 
 /** The store verifies the log once for all waiting callers; each holds a connection. */
 const MAX_VERIFIES = 8;
-/** An export reads the whole log, page by page, while the server works. */
+const MAX_VERIFIES_OF_CALLER = 2;
+/** An export reads the whole log, page by page, while the server works. A caller may have one. */
 const MAX_EXPORTS = 2;
 const RETRY_AFTER_SECONDS = 10;
 
 export function createAuditTrail(store: Store): AuditTrail {
   const verifies = createRoom(
     MAX_VERIFIES,
-    `${MAX_VERIFIES} callers are already waiting for the audit log to be verified. Try again later.`,
+    `${MAX_VERIFIES} requests are already waiting for the audit log to be verified, or ` +
+      `${MAX_VERIFIES_OF_CALLER} of yours. Try again later.`,
     RETRY_AFTER_SECONDS,
+    MAX_VERIFIES_OF_CALLER,
   );
   const exports = createRoom(
     MAX_EXPORTS,
-    `${MAX_EXPORTS} exports of the audit log are already running. Try again when one has ended.`,
+    `${MAX_EXPORTS} exports of the audit log are already running, or yours. Try again when one has ended.`,
     RETRY_AFTER_SECONDS,
+    1,
   );
   return {
     search: (input, signal) => searchAudit(store, input, signal),
-    async verify(signal) {
-      const leave = verifies.enter();
+    async verify(caller, signal) {
+      const leave = verifies.enter(caller);
       try {
         return await store.read({ kind: 'verify_audit' }, signal);
       } catch (error) {
@@ -61,7 +71,7 @@ export function createAuditTrail(store: Store): AuditTrail {
       }
     },
     thin: (input, by) => thinAll(store, input, by),
-    export: (hardwareId, dates, signal) => exportWithin(exports, store, { hardwareId, dates }, signal),
+    export: (wish, signal) => exportWithin(exports, store, wish, signal),
     async signHeads() {
       await store.execute({ kind: 'sign_heads' });
     },
@@ -73,10 +83,10 @@ export function createAuditTrail(store: Store): AuditTrail {
 async function exportWithin(
   room: Room,
   store: Store,
-  wish: { readonly hardwareId: string; readonly dates: Dates },
+  { caller, ...wish }: ExportWish,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const onEnd = room.enter();
+  const onEnd = room.enter(caller);
   try {
     if (signal.aborted) onEnd();
     signal.addEventListener('abort', onEnd, { once: true });

@@ -15,13 +15,14 @@ export interface EventFeed {
   /** Sends a keep-alive to all, and ends subscribers that may no longer listen or no longer read. */
   beat(): Promise<void>;
   readonly subscriberCount: number;
-  /** Throws if there are too many subscribers. */
-  requireRoom(): void;
+  /** Throws if there are too many subscribers, or too many of this caller. */
+  requireRoom(caller: string): void;
   /** Ends all subscribers and accepts no new ones. */
   close(): void;
 }
 
 interface SubscribeOptions {
+  readonly caller: string;
   readonly after: AuditPosition | null;
   /** Leaves the links that the subscriber may see; without it, all. */
   pick?(links: readonly AuditLink[]): Promise<readonly AuditLink[]>;
@@ -48,29 +49,32 @@ export interface FeedLink {
 
 /** Each subscriber holds a connection. */
 const MAX_SUBSCRIBERS = 100;
+/** Each tab of a browser is one. */
+const MAX_OF_CALLER = 25;
 
 /** How much is read at once: links, and events in them. */
 const PAGE_LINKS = 100;
 const PAGE_EVENTS = 1000;
 
 export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
-  const subscribers = new Set<Subscriber>();
+  const subscribers = new Map<Subscriber, string>();
   let newest = 0;
   let isClosed = false;
 
-  function requireRoom(): void {
-    if (subscribers.size < MAX_SUBSCRIBERS) return;
+  function requireRoom(caller: string): void {
+    const own = subscribers.values().filter((one) => one === caller);
+    if (subscribers.size < MAX_SUBSCRIBERS && own.toArray().length < MAX_OF_CALLER) return;
     throw new RequestError(
       'too_many_subscribers',
-      `${MAX_SUBSCRIBERS} clients are already following the events. End one of them, or try again later.`,
+      `${MAX_SUBSCRIBERS} clients follow the events already, or ${MAX_OF_CALLER} of yours. End one of them.`,
     );
   }
 
   return {
     subscribe(options) {
-      requireRoom();
+      requireRoom(options.caller);
       const subscriber: Subscriber = new Subscriber(store, options, () => subscribers.delete(subscriber));
-      subscribers.add(subscriber);
+      subscribers.set(subscriber, options.caller);
       if (isClosed) subscriber.end();
       return subscriber;
     },
@@ -79,10 +83,10 @@ export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
       const found = await findNewest(store);
       if (found === newest) return;
       newest = found;
-      for (const subscriber of subscribers) subscriber.notify(newest);
+      for (const subscriber of subscribers.keys()) subscriber.notify(newest);
     },
     async beat() {
-      await Promise.all([...subscribers].map((subscriber) => subscriber.beat()));
+      await Promise.all([...subscribers.keys()].map((subscriber) => subscriber.beat()));
     },
     get subscriberCount() {
       return subscribers.size;
@@ -90,7 +94,7 @@ export function createEventFeed(store: Pick<Store, 'read'>): EventFeed {
     requireRoom,
     close() {
       isClosed = true;
-      for (const subscriber of [...subscribers]) subscriber.end();
+      for (const subscriber of [...subscribers.keys()]) subscriber.end();
     },
   };
 }

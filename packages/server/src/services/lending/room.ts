@@ -2,23 +2,27 @@ import { RequestError } from '@berth/protocol/request-error';
 
 /** Limits how many run at once. */
 export interface Room {
-  /** Takes a place, or throws if there is none. Returns a function that frees the place, once. */
-  enter(): () => void;
+  /** Takes a place, or throws if there is none. Returns a function that frees the place. */
+  enter(caller?: string): () => void;
 }
 
-export function createRoom(most: number, refusal: string, retryAfterSeconds: number): Room {
-  let inside = 0;
+/** `mostOfCaller`: how many places one caller may have. */
+export function createRoom(
+  most: number,
+  refusal: string,
+  retryAfterSeconds: number,
+  mostOfCaller = most,
+): Room {
+  const inside = new Map<symbol, string>();
   return {
-    enter() {
-      if (inside >= most) {
+    enter(caller = '') {
+      const own = inside.values().filter((one) => one === caller);
+      if (inside.size >= most || own.toArray().length >= mostOfCaller) {
         throw new RequestError('too_many_requests', refusal, { retryAfterSeconds }, retryAfterSeconds);
       }
-      inside += 1;
-      let isInside = true;
-      return () => {
-        if (isInside) inside -= 1;
-        isInside = false;
-      };
+      const place = Symbol('place');
+      inside.set(place, caller);
+      return () => void inside.delete(place);
     },
   };
 }

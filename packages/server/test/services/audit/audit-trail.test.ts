@@ -13,9 +13,14 @@ describe('exports of the audit log', () => {
     const { store } = await openTestStore(t, [testLicense(1)]);
     const trail = createAuditTrail(store);
     const readers = Array.from({ length: 3 }, () => new AbortController());
-    const open = (reader = 0) => trail.export('here', {}, (readers[reader] as AbortController).signal);
-    const [first] = [await open(), await open(1)];
-    await assert.rejects(open(), isRefused);
+    const open = (reader = 0, caller = `reader ${reader}`) => {
+      const { signal } = readers[reader] as AbortController;
+      return trail.export({ caller, hardwareId: 'here', dates: {} }, signal);
+    };
+    const first = await open();
+    await assert.rejects(open(), isRefused, 'a caller has one');
+    await open(1);
+    await assert.rejects(open(2), isRefused);
     assert.match(await new Response(first).text(), /"type":"signature"/);
     const third = await open(2);
     await assert.rejects(open(), isRefused);
@@ -35,15 +40,17 @@ describe('checks of the audit log', () => {
     const slow = { ...store, read: untilGone } as unknown as Store;
     const trail = createAuditTrail(slow);
     const gone = Array.from({ length: 8 }, () => new AbortController());
-    const waiting = gone.map(({ signal }) => trail.verify(signal));
-    await assert.rejects(trail.verify(new AbortController().signal), isRefused);
+    const verify = (caller: string, { signal } = new AbortController()) => trail.verify(caller, signal);
+    const waiting = gone.map((one, index) => verify(`caller ${index % 4}`, one));
+    await assert.rejects(verify('another'), isRefused);
     for (const one of gone) one.abort();
     const ended = await Promise.allSettled(waiting);
     assert.ok(ended.every((one) => one.status === 'rejected' && one.reason.code === 'bad_request'));
     const last = new AbortController();
-    const next = trail.verify(last.signal);
+    const next = [verify('one', last), verify('one', last)];
+    await assert.rejects(verify('one'), isRefused, 'a caller has a quarter of the places');
     last.abort();
-    await assert.rejects(next, /disconnected/);
+    for (const one of next) await assert.rejects(one, /disconnected/);
   });
 });
 

@@ -40,8 +40,8 @@ async function register(store: Store, ...users: readonly string[]): Promise<void
   }
 }
 
-function subscribe(feed: EventFeed, after: string | null, isStillAllowed = async () => true) {
-  return feed.subscribe({ after: after === null ? null : readPosition(after), isStillAllowed });
+function subscribe(feed: EventFeed, after: string | null, isStillAllowed = async () => true, caller = 'ada') {
+  return feed.subscribe({ caller, after: after === null ? null : readPosition(after), isStillAllowed });
 }
 
 /** The ids of the next events, as many as asked for. */
@@ -191,7 +191,7 @@ describe('a client that follows the events', () => {
 describe('many clients', () => {
   test('cost one read together as long as nothing happens', async (t) => {
     const { store, feed, reads } = await openFeed(t);
-    const all = Array.from({ length: 50 }, () => subscribe(feed, null));
+    const all = Array.from({ length: 25 }, () => subscribe(feed, null));
     for (const subscription of all) await subscription.next();
     const heard = all.map((subscription) => take(subscription, 1));
     await new Promise(setImmediate);
@@ -218,12 +218,13 @@ describe('many clients', () => {
 
   test('at most a hundred', async (t) => {
     const { feed } = await openFeed(t);
-    const all = Array.from({ length: 100 }, () => subscribe(feed, null));
+    const follow = (caller: string) => subscribe(feed, null, undefined, caller);
+    const all = Array.from({ length: 100 }, (_, place) => follow(`caller ${place % 4}`));
     const isFull = (error: unknown) => error instanceof RequestError && error.code === 'too_many_subscribers';
-    assert.throws(() => subscribe(feed, null), isFull);
-    assert.throws(() => feed.requireRoom(), isFull);
+    assert.throws(() => follow('another'), isFull);
+    assert.throws(() => feed.requireRoom('another'), isFull);
     all[0]?.end();
-    subscribe(feed, null);
+    follow('another');
   });
 });
 
@@ -250,7 +251,12 @@ describe('the stream ends for a client', () => {
       if (pages % 2 === 0) await feed.beat();
       return [];
     };
-    const subscription = feed.subscribe({ after: null, pick, isStillAllowed: async () => true });
+    const subscription = feed.subscribe({
+      caller: 'ada',
+      after: null,
+      pick,
+      isStillAllowed: async () => true,
+    });
     await subscription.next();
     for (let beats = 0; beats < 3; beats++) assert.deepEqual(await subscription.next(), { kind: 'beat' });
   });

@@ -8,6 +8,7 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import type { AuditTrail } from '../../../services/audit/audit-trail.ts';
 import type { Dates } from '../../../services/audit/search-audit.ts';
 import type { Identity } from '../../../services/identity/identity.ts';
+import { callerKey } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
 import { refusalReply } from '../../reply/problem.ts';
@@ -21,8 +22,10 @@ interface AuditServices {
 
 export function auditRoutes({ audit, identity }: AuditServices): readonly Route[] {
   // The response body of a HEAD is never read.
-  const startExport = async ({ method, signal }: HttpRequest, dates: Dates) =>
-    method === 'HEAD' ? null : audit.export(await identity.readHardwareId(), dates, signal);
+  const startExport = async ({ method, signal }: HttpRequest, dates: Dates, caller: string) => {
+    if (method === 'HEAD') return null;
+    return audit.export({ caller, hardwareId: await identity.readHardwareId(), dates }, signal);
+  };
   return adminRoutes(AUDIT_API, {
     'GET /api/admin/audit': {
       name: 'admin_audit',
@@ -41,7 +44,8 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
       summary:
         'Verify every chain of the audit log from its first link to its head, and all of them together',
       errors: ['too_many_requests'],
-      handle: async ({ request }, send) => send(toWire(await audit.verify(request.signal))),
+      handle: async ({ request, caller }, send) =>
+        send(toWire(await audit.verify(callerKey(caller), request.signal))),
     },
     'GET /api/admin/audit/export': {
       name: 'admin_audit_export',
@@ -55,10 +59,10 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
           'Without the signature, the export is incomplete.',
       },
       errors: ['too_many_requests'],
-      handle: async ({ query, request }) => ({
+      handle: async ({ query, request, caller }) => ({
         status: 200,
         type: 'lines',
-        body: await startExport(request, query),
+        body: await startExport(request, query, callerKey(caller)),
       }),
     },
     'POST /api/admin/audit/thin': {

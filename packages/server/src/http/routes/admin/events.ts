@@ -3,6 +3,7 @@ import { RequestError } from '@berth/protocol/request-error';
 import type { Reply } from '@berth/web/reply';
 import { type AuditPosition, eventId, readPosition } from '../../../core/nouns/audit-position.ts';
 import type { EventFeed, FeedItem, FeedLink, Subscription } from '../../../services/events/event-feed.ts';
+import { callerKey } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
 import type { Route } from '../../route.ts';
@@ -22,10 +23,11 @@ export function eventRoutes(feed: EventFeed): readonly Route[] {
           'and the event as in /api/admin/audit.',
       },
       errors: ['too_many_subscribers'],
-      handle: ({ request, query, isStillAllowed }) => {
-        feed.requireRoom();
+      handle: ({ request, query, caller: by, isStillAllowed }) => {
+        const caller = callerKey(by);
+        feed.requireRoom(caller);
         const after = readLastId(request.headers.get('last-event-id')) ?? readPosition(query.after ?? '');
-        return follow(() => feed.subscribe({ after, isStillAllowed }));
+        return follow(() => feed.subscribe({ caller, after, isStillAllowed }));
       },
     },
   });
