@@ -113,6 +113,7 @@ export const EVENT_SETTINGS = [
     path: 'eventsFile.path',
     default: '',
     isPath: always,
+    isWritten: true,
     about: 'File that gets every event of the audit log, one JSON object in each line; if empty, none does.',
   },
   {

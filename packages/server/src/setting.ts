@@ -30,6 +30,8 @@ export interface Setting {
   readonly findFault?: (value: Value) => string | null;
   /** Whether this value is the path of a file or folder. */
   readonly isPath?: (text: string) => boolean;
+  /** Whether the server writes there. It trusts all other files that a setting names. */
+  readonly isWritten?: true;
   /**
    * Set if the value contains a secret: returns the part that may be shown. A secret can also be in a file
    * that a variable with the ending `_FILE` names.

@@ -17,6 +17,7 @@ const TABLE = [
     path: 'data',
     default: './data',
     isPath: always,
+    isWritten: true,
     about: 'Folder for all data of the server; with PostgreSQL, only for its key and its socket.',
   },
   {
@@ -300,6 +301,7 @@ const TABLE = [
     isGuarded: true,
     default: '',
     isPath: always,
+    isWritten: true,
     about: 'Folder for scheduled backups; if empty, backups in the data folder.',
   },
   {

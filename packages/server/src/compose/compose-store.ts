@@ -1,12 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { explainReadable, explainSharing, explainWritable } from '@berth/shell/files/file-sharing';
+import {
+  explainOpen,
+  explainReadable,
+  explainSharing,
+  explainWritable,
+  refuseOpen,
+} from '@berth/shell/files/file-sharing';
 import type { Config } from '../config.ts';
 import type { StoreNotice } from '../core/nouns/store-notice.ts';
 import { openExport } from '../secrets/key-export.ts';
 import { findKeySource, type GivenKey } from '../secrets/master-key.ts';
 import { fingerprint, type MasterKey } from '../secrets/seal.ts';
+import { listSteeringFiles } from '../services/doctor/steering-files.ts';
 import { placeMasterKey } from '../services/keys/place-master-key.ts';
 import { createDataFolder, DATABASE_FILE, explainFolder, hasData } from '../store/folder-access.ts';
 import { describeHolder, type FolderLock, holdFolder, LOCK_FILE, lockFolder } from '../store/folder-lock.ts';
@@ -121,15 +128,22 @@ async function openOrNull(options: StoreOptions, isServing: boolean): Promise<St
   }
 }
 
-/** Anyone who can write the folder or the master key can lend slots and add accounts. */
+/** Anyone who can write the folder or a file that steers the server can lend slots and add accounts. */
 function refuseShared(options: Pick<StoreOptions, 'config' | 'env'>): void {
-  const problem = explainSharing(guardedPaths(options), options.env, explainWritable);
+  const { config, env } = options;
+  const problem =
+    explainSharing(guardedPaths(options), env, explainWritable) ??
+    refuseOpen(listSteeringFiles(config, env), env);
   if (problem !== null) throw new StartError(problem);
 }
 
-/** A warning about other users who can read them; `null` if there are none. */
-export function findReadable(options: Pick<StoreOptions, 'config' | 'env'>): string | null {
-  return explainSharing(guardedPaths(options), options.env, explainReadable);
+/** Warnings about other users who can read them, and in a container about those who can write. */
+export function findShared(options: Pick<StoreOptions, 'config' | 'env'>): readonly string[] {
+  const { config, env } = options;
+  return [
+    explainSharing(guardedPaths(options), env, explainReadable),
+    explainSharing(listSteeringFiles(config, env), env, explainOpen),
+  ].filter((warning) => warning !== null);
 }
 
 function guardedPaths({ config, env }: Pick<StoreOptions, 'config' | 'env'>): readonly string[] {

@@ -2,7 +2,7 @@ import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import type { RuleSet } from '../core/rules/rule-set.ts';
 import { isLoopbackHost } from '../http/access/local-caller.ts';
 import type { Log } from '../telemetry/log.ts';
-import { findReadable, type StoreOptions } from './compose-store.ts';
+import { findShared, type StoreOptions } from './compose-store.ts';
 
 /** Warns about what others on the machine or the network can read or take. */
 export function warnAboutExposure(
@@ -11,8 +11,7 @@ export function warnAboutExposure(
   log: Log,
 ): void {
   const { host, cloud, tls, http } = options.config;
-  const readable = findReadable(options);
-  if (readable !== null) log.warn(readable);
+  for (const warning of findShared(options)) log.warn(warning);
   if (isPlainAndFar(cloud)) {
     log.warn('cloud.url is http: license keys and consumption can be read on the network');
   }

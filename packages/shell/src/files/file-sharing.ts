@@ -73,11 +73,24 @@ export function explainReadable(file: SharedFile, user: FileUser): string | null
   return sayShared(file, 'read');
 }
 
+/** Explains that all users can change a file which steers the program; `null` if they cannot. */
+export function explainOpen(file: Pick<SharedFile, 'path' | 'mode'>, user: Pick<FileUser, 'id'>) {
+  const isOpen = (file.mode & OTHERS_WRITE) !== 0 && (file.mode & FILE_TYPE) === REGULAR_FILE;
+  if (user.id === null || !isOpen) return null;
+  const problem = `All users of this machine can write to ${file.path} (mode ${sayMode(file)})`;
+  return `${problem}. Remove that access: chmod o-w ${file.path}`;
+}
+
+/** The same of the first of these files, but not in a container, which gets its files as they are. */
+export function refuseOpen(paths: readonly string[], env: Environment): string | null {
+  return isContainer(env) ? null : explainSharing(paths, env, explainOpen);
+}
+
 function allows({ mode }: SharedFile, { isContainer }: FileUser, group: number, others: number): boolean {
   return (mode & (isContainer ? others : group | others)) !== 0;
 }
 
-function sayMode({ mode }: SharedFile): string {
+function sayMode({ mode }: Pick<SharedFile, 'mode'>): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 

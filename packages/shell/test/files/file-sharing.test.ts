@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { explainReadable, explainWritable, isContainer } from '../../src/files/file-sharing.ts';
+import { explainOpen, explainReadable, explainWritable, isContainer } from '../../src/files/file-sharing.ts';
 
 const ME = { id: 1000, isContainer: false };
 const CONTAINED = { id: 1000, isContainer: true };
@@ -83,4 +83,16 @@ test('a container is recognized by its files, its environment or its group', () 
   assert.equal(isContainer({ container: 'podman' }, files), true);
   assert.equal(isContainer({}, { ...files, exists: (path) => path === '/.dockerenv' }), true);
   assert.equal(isContainer({}, { ...files, read: () => '0::/kubepods/x' }), true);
+});
+
+test('a file that steers a program may be written by its group, and not by all users', () => {
+  const path = '/etc/berth.yaml';
+  const said =
+    'All users of this machine can write to /etc/berth.yaml (mode 0646). Remove that access: chmod o-w ' +
+    path;
+  assert.equal(explainOpen({ path, mode: 0o100646 }, ME), said);
+  assert.equal(explainOpen({ path, mode: 0o100646 }, ROOT), said);
+  assert.equal(explainOpen({ path, mode: 0o100646 }, WINDOWS), null);
+  assert.equal(explainOpen({ path, mode: 0o100664 }, ME), null);
+  assert.equal(explainOpen({ path: '/dev/null', mode: 0o020666 }, ME), null, 'a device is as it is');
 });

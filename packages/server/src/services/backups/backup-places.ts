@@ -1,5 +1,6 @@
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { refuseOpen } from '@berth/shell/files/file-sharing';
 import { createPrivateFolder } from '@berth/shell/files/folder-access';
 import { MIN_PASSPHRASE_LENGTH } from '@berth/shell/files/passphrase-seal';
 import { Fault } from '../../core/nouns/fault.ts';
@@ -31,6 +32,8 @@ function adviseSystemd(folder: string, reason: string): string {
 
 /** The passphrase in the first line of a file. */
 export function readPassphraseFile(file: string): string {
+  const open = refuseOpen([file], process.env);
+  if (open !== null) throw fail(open);
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

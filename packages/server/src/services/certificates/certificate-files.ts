@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { TLS_OPTIONS } from '@berth/protocol/cloud/tls-options';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
+import { refuseOpen } from '@berth/shell/files/file-sharing';
 import type { Config } from '../../config.ts';
 import { readFileVersion } from '../watching/watched-file.ts';
 
@@ -50,6 +51,8 @@ export async function describeLooks({ cert, key, clientCa }: Files): Promise<str
 }
 
 function read(setting: string, path: string): string {
+  const open = refuseOpen([path], process.env);
+  if (open !== null) throw new CertificateError(open);
   try {
     return readFileSync(path, 'latin1');
   } catch (error) {

@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs';
 import { CHECKS } from '@berth/protocol/admin/choices';
-import { explainReadable, explainSharing, explainWritable } from '@berth/shell/files/file-sharing';
+import {
+  explainOpen,
+  explainReadable,
+  explainSharing,
+  explainWritable,
+  isContainer,
+} from '@berth/shell/files/file-sharing';
 import type { Config } from '../../config.ts';
 import type { Check, Finding, Verdict } from '../../core/doctor/finding.ts';
 import { judgeBackup } from '../../core/doctor/judge-backup.ts';
@@ -34,6 +40,7 @@ import { listDoubts } from '../grants/certificate-doubts.ts';
 import type { FindUncertified } from '../grants/coverage.ts';
 import { openRulesFile, type ParseText, RulesError, readRules } from '../rules/rules-file.ts';
 import { measureSyncs } from './measure-syncs.ts';
+import { listSteeringFiles } from './steering-files.ts';
 
 /** Examines the server and its surroundings, and says what to do about what it finds. */
 export interface Doctor {
@@ -200,17 +207,24 @@ function withinServer(options: DoctorOptions, parts: DoctorParts) {
   } satisfies Partial<Record<Check, Examination>>;
 }
 
-/** Guarded: the data folder and the master key. The others are private keys and secrets in files. */
+/**
+ * Guarded: the data folder and the master key. Secret: private keys and secrets in files. The rest steers the
+ * server.
+ */
 function describeFiles({ config, env, keyFile }: DoctorOptions) {
   const guarded = [config.data, ...(keyFile === null ? [] : [keyFile])];
   const secret = [config.tls.key, config.webhooks.secretFile, config.backup.passphraseFile];
-  return [...guarded, ...secret]
+  const own = new Set([...guarded, ...secret]);
+  return [...own.union(new Set(listSteeringFiles(config, env)))]
     .filter((path) => path !== '' && existsSync(path))
-    .map((path) => ({
-      writable: explainSharing([path], env, explainWritable),
-      readable: explainSharing([path], env, explainReadable),
-      isGuarded: guarded.includes(path),
-    }));
+    .map((path) => {
+      const open = guarded.includes(path) ? null : explainSharing([path], env, explainOpen);
+      return {
+        writable: open ?? (own.has(path) ? explainSharing([path], env, explainWritable) : null),
+        readable: own.has(path) ? explainSharing([path], env, explainReadable) : null,
+        isGuarded: guarded.includes(path) || (open !== null && !isContainer(env)),
+      };
+    });
 }
 
 /** From the files, which a running server may not have taken over. */

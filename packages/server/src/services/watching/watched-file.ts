@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { refuseOpen } from '@berth/shell/files/file-sharing';
 
 /** The content found at a path. */
 export type Content =
@@ -54,6 +55,8 @@ async function readContent(path: string, maxBytes: number): Promise<Content> {
     if (facts.size > maxBytes) {
       return { kind: 'unreadable', reason: `it is larger than ${maxBytes} bytes` };
     }
+    const open = refuseOpen([path], process.env);
+    if (open !== null) return { kind: 'unreadable', reason: open };
     return { kind: 'text', text: await readFile(path, 'utf8') };
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return { kind: 'absent' };
