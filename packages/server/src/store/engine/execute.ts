@@ -7,7 +7,7 @@ import type {
   Register,
 } from '../../core/command.ts';
 import type { Subject } from '../../core/command-module.ts';
-import { collectEnded, decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
+import { decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
 import type { Decision } from '../../core/decision.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
 import { endAllSlots, replaceLicense } from '../../core/decisions/replace-license.ts';
@@ -18,17 +18,9 @@ import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lendi
 import type { Waitable } from '../../core/lending/waiting-line.ts';
 import { plus } from '../../core/nouns/instant.ts';
 import { isSameKey, type LicenseId } from '../../core/nouns/license.ts';
-import {
-  holderFacts,
-  isLive,
-  isSameHolder,
-  orNoSlot,
-  type Registration,
-  slotOf,
-} from '../../core/nouns/registration.ts';
+import { isLive } from '../../core/nouns/registration.ts';
 import { withFoldedUser } from '../../core/nouns/user-name.ts';
 import type { Measured, Outcome, Refused } from '../../core/outcome.ts';
-import { refuseRenewal } from '../../core/refusals.ts';
 import { NO_RULES } from '../../core/rules/rules.ts';
 import { refuseBesideTestClock } from '../../core/system/test-clock.ts';
 import type { SystemCommand } from '../../core/system-command.ts';
@@ -36,13 +28,13 @@ import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch, Undo } from './batch.ts';
-import { countAll, forgetCounts, hasCounts, isCounted } from './counts/count-slots.ts';
 import { executeSystem } from './execute-system.ts';
 import { executeOnLine, isLineCommand } from './line/execute-on-line.ts';
 import { decideInLine } from './line/join-line.ts';
 import { findAnswer, findRegistration, loadView } from './load/load-view.ts';
 import type { FindKept, Kept } from './load/read-holdings.ts';
 import { type LoadedLicense, type LoadedLicenses, rememberEntry } from './loaded-licenses.ts';
+import { countPool, loadCollected, prepareCounts } from './prepare-counts.ts';
 
 /** The outcome of a command, or an error that concerns it alone. */
 export type CommandResult = { readonly outcome: Executed } | { readonly error: unknown };
@@ -183,92 +175,6 @@ function isDryRun(command: LicenseCommand): boolean {
 /** A dry run has an answer and no effect. */
 function effectOf(command: LicenseCommand, decision: Decision): Decision {
   return isDryRun(command) ? { outcome: decision.outcome, changes: [], events: [] } : decision;
-}
-
-/**
- * Under rules that count slots, all slots are counted and whatever has ended is collected before a slot is
- * lent: on all licenses of the product, also those that the command does not name. Otherwise slots that are
- * reserved would be given away. Housekeeping counts anew after a change of rules, so that requests seldom
- * have to.
- */
-function prepareCounts(
-  batch: Batch,
-  entries: readonly LoadedLicense[],
-  command: LicenseCommand,
-  undo: Undo[],
-): void {
-  const [first] = entries as [LoadedLicense];
-  const counts = isCounted(batch, first);
-  if (command.kind === 'collect') {
-    if (counts) recount(batch, first, undo);
-    else dropCounts(batch, first, undo);
-    return;
-  }
-  if (!counts || !TAKING.has(command.kind)) return;
-  const { product } = first.license;
-  const isLate = batch.licenses.listByProduct(product).some((entry) => isBehind(batch, entry));
-  if (!isLate || (command.kind === 'register' && isPlainRenewal(batch, entries, command))) return;
-  countPool(batch, product, undo);
-}
-
-function isBehind(batch: Batch, entry: LoadedLicense): boolean {
-  return isCounted(batch, entry) && (isDue(batch, entry) || !hasCounts(batch, entry));
-}
-
-function countPool(batch: Batch, product: string, undo: Undo[]): void {
-  for (const entry of batch.licenses.listByProduct(product).filter((one) => isBehind(batch, one))) {
-    while (isDue(batch, entry)) {
-      const view = loadCollected(batch, entry);
-      if (view.ended.length === 0 && view.endedFeatureSlots.length === 0) break;
-      batch.savepoint.set();
-      undo.push(rememberEntry(batch.licenses, entry));
-      applyDecision(batch, entry, collectEnded(view, batch.now));
-    }
-    recount(batch, entry, undo);
-  }
-}
-
-/** Counts anew if the rules have changed. */
-function recount(batch: Batch, entry: LoadedLicense, undo: Undo[]): void {
-  if (hasCounts(batch, entry)) return;
-  undo.push(rememberEntry(batch.licenses, entry));
-  countAll(batch, entry);
-}
-
-/** Returns whether something may have ended. */
-function isDue({ now }: Batch, { noEndBefore, noFeatureEndBefore }: LoadedLicense): boolean {
-  return now >= noEndBefore || now >= noFeatureEndBefore;
-}
-
-/** The rules count nothing here any more. */
-function dropCounts(batch: Batch, entry: LoadedLicense, undo: Undo[]): void {
-  if (entry.counts === null) return;
-  batch.savepoint.set();
-  undo.push(rememberEntry(batch.licenses, entry));
-  forgetCounts(entry);
-  entry.isTouched = true;
-  batch.isChanged = true;
-}
-
-const TAKING: ReadonlySet<LicenseCommand['kind']> = new Set(['register', 'borrow', 'register_feature']);
-
-function loadCollected(batch: Batch, entry: LoadedLicense): LicenseView {
-  const command = { kind: 'collect', licenseId: entry.license.id } as const;
-  return loadView(batch, entry, command, subjectOf(command));
-}
-
-/** A heartbeat from where the slot is counted changes no count. */
-function isPlainRenewal(
-  { statements, now }: Batch,
-  entries: readonly LoadedLicense[],
-  command: Register,
-): boolean {
-  const renewable = entries.flatMap(({ license }) => {
-    if (refuseRenewal(license, now) !== null) return [];
-    return orNoSlot(findRegistration(statements, license.id, command.user), now) ?? [];
-  });
-  const isSame = (held: Registration) => isSameHolder(slotOf(held, holderFacts(command, held), held), held);
-  return renewable.length > 0 && renewable.every(isSame);
 }
 
 /** One decision on several licenses, in one commit. */

@@ -327,17 +327,6 @@ test('without a receiver nothing is read, and the status says so', async (t) => 
   assert.deepEqual([state, waiting], ['off', 0]);
 });
 
-test('what waits is counted anew when other events are to be told', async (t) => {
-  const topics: WebhookTarget['topics'][number][] = ['slot_denied'];
-  const { store, webhooks } = await openDeliveries(t, { topics });
-  const license = { licenseId: testLicense(1).id, product: 'cad', validUntil: instant(1) };
-  await store.execute({ kind: 'note', notice: { kind: 'license_expiring', ...license } });
-  await ask(store, 'ann', 'bob', 'cat');
-  assert.equal((await webhooks.describe()).waiting, 2);
-  topics.push('license_expiring');
-  assert.equal((await webhooks.describe()).waiting, 3);
-});
-
 describe('several servers', () => {
   /** Two that share the data; who of them leads is said by the test. */
   async function openTwo(t: TestContext) {

@@ -54,6 +54,14 @@ describe('the events that wait', () => {
     assert.equal((await count(90)).count, 210);
   });
 
+  test('are counted anew when other events are told', async () => {
+    const { count } = openLog(300, 1);
+    assert.deepEqual(await count(0, 'slot_denied'), { count: 300, pages: 1 });
+    assert.deepEqual(await count(0, 'slot_denied,license_expiring'), { count: 300, pages: 1 });
+    assert.deepEqual(await count(300, 'slot_denied'), { count: 0, pages: 1 });
+    assert.deepEqual(await count(299, 'slot_denied'), { count: 1, pages: 1 });
+  });
+
   test('are counted up to a thousand', async () => {
     const { count } = openLog(5000, 1);
     assert.deepEqual(await count(0), { count: 1000, pages: 2 });
