@@ -109,6 +109,21 @@ export async function postFor<P extends PostPath>(
   }
 }
 
+/** Between two tries. */
+const BUSY_MS = 2000;
+
+/** Tries again while the server has no place for long work, such as a trial of rules. */
+export async function whenFree<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (failure) {
+      if (signal.aborted || toApiError(failure).code !== 'too_many_requests') throw failure;
+      await new Promise((resolve) => setTimeout(resolve, BUSY_MS));
+    }
+  }
+}
+
 /** Sends a file as it is. */
 export async function upload<P extends PostPath>(path: P, file: Blob): Promise<PostAnswer<P>> {
   const headers = { 'content-type': 'application/octet-stream', ...csrfHeader() };

@@ -1,7 +1,7 @@
 import type { Exactly, GetAnswer, GetPath, GetQuery } from '@berth/protocol/admin/admin-api';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { readMonotonicMs } from '../clock.ts';
-import { type ApiError, addressOf, read, toApiError } from './api.ts';
+import { type ApiError, addressOf, read, toApiError, whenFree } from './api.ts';
 import { followEvents } from './live.ts';
 
 /** What the server answered last, and what went wrong since. */
@@ -114,7 +114,7 @@ class Reader {
     const { signal } = this.#control;
     let error: ApiError | null = null;
     try {
-      keep(this.#key, await read(this.#key, signal));
+      keep(this.#key, await whenFree(() => read(this.#key, signal), signal));
     } catch (failure) {
       if (signal.aborted) return;
       error = toApiError(failure);

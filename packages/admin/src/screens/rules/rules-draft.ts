@@ -1,7 +1,7 @@
 import type { PostAnswer } from '@berth/protocol/admin/admin-api';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { readNow } from '../../clock.ts';
-import { type ApiError, postFor, toApiError } from '../../data/api.ts';
+import { type ApiError, postFor, toApiError, whenFree } from '../../data/api.ts';
 import { session } from '../../data/session.ts';
 import { createValue, useValue } from '../../data/value.ts';
 import type { Replay } from '../../words/replay.ts';
@@ -44,8 +44,6 @@ export function useRulesDraft(rules: RulesInForce, canEdit: boolean) {
 
 /** How long nothing is typed before the text is checked. */
 const PAUSE_MS = 400;
-/** While a trial runs, or others have all places. */
-const BUSY_MS = 3000;
 
 export interface Checked extends PostAnswer<'/api/admin/rules/check'> {
   readonly text: string;
@@ -59,19 +57,16 @@ export function useChecked(text: string, isOn: boolean) {
   useEffect(() => {
     if (!isOn) return;
     const control = new AbortController();
-    const check = async () => {
+    const { signal } = control;
+    const timer = setTimeout(async () => {
       try {
-        const response = await postFor('/api/admin/rules/check', { text }, control.signal);
+        const response = await whenFree(() => postFor('/api/admin/rules/check', { text }, signal), signal);
         setChecked({ ...(await response.json()), text, at: readNow() });
         setError(null);
       } catch (failure) {
-        if (control.signal.aborted) return;
-        const problem = toApiError(failure);
-        if (problem.code === 'too_many_requests') timer = setTimeout(check, BUSY_MS);
-        else setError(problem);
+        if (!signal.aborted) setError(toApiError(failure));
       }
-    };
-    let timer = setTimeout(check, PAUSE_MS);
+    }, PAUSE_MS);
     return () => {
       clearTimeout(timer);
       control.abort();
@@ -100,7 +95,8 @@ export function useTrial() {
     setRunning(true);
     setError(null);
     try {
-      const response = await postFor('/api/admin/rules/try', { text, since: '30d' }, own.signal);
+      const body = { text, since: '30d' };
+      const response = await whenFree(() => postFor('/api/admin/rules/try', body, own.signal), own.signal);
       const replay = (await response.json()) as Replay;
       if (!own.signal.aborted) setResult({ text, replay });
     } catch (failure) {
