@@ -16,9 +16,9 @@ function openLog(links: number, every: number) {
     const events = numbers.filter((n) => n % every === 0).map((n) => ({ position: { seq: n, index: 0 } }));
     return { events: events as WaitingEvent[], end: endOfLink(last), isFull: numbers.length >= PAGE };
   };
-  const count = async (after: number) => {
+  const count = async (after: number, kinds = '') => {
     log.pages = 0;
-    return { count: await waiting.count(endOfLink(after), '', readPage), pages: log.pages };
+    return { count: await waiting.count(endOfLink(after), kinds, readPage), pages: log.pages };
   };
   return { log, count };
 }
