@@ -53,7 +53,6 @@ const thinBody = z
     chain: systemChain,
   })
   .meta({
-    required: ['before'],
     not: { required: ['license_id', 'chain'] },
     description: 'Without a license and a chain, of the whole log.',
     examples: [{ before: '2026-01-01' }],
@@ -83,6 +82,7 @@ export const AUDIT_API = {
   'GET /api/admin/audit/export': { query: auditQuery.pick({ since: true, until: true }) },
   'POST /api/admin/audit/thin': {
     body: thinBody,
+    required: ['before'],
     answer: z.object({ thinned_links: described(z.int(), 'How many links.') }),
   },
 } as const satisfies Operations;

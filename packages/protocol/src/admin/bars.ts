@@ -6,7 +6,7 @@ import type { Operations } from './operation.ts';
 const patternFields = {
   kind: described(
     z.enum(BAR_KINDS, { error: `must be one of ${BAR_KINDS.join(', ')}` }).optional(),
-    'What is barred.',
+    `What is barred: ${BAR_KINDS.join(', ')}.`,
   ),
   pattern: described(name, 'A name in which * stands for any characters, or an address or a range.'),
 };
@@ -45,15 +45,14 @@ export const BAR_API = {
   },
   'POST /api/admin/bars': {
     body: z.object({ ...patternFields, note: described(hostText, 'Why, for administrators.') }).meta({
-      required: ['kind', 'pattern'],
       examples: [{ kind: 'user', pattern: 'fay', note: 'left the company' }],
     }),
+    required: ['kind', 'pattern'],
     answer: z.object({ added: described(z.int(), '1, or 0 if it was barred before with the same note.') }),
   },
   'POST /api/admin/bars/remove': {
-    body: z
-      .object(patternFields)
-      .meta({ required: ['kind', 'pattern'], examples: [{ kind: 'user', pattern: 'fay' }] }),
+    body: z.object(patternFields).meta({ examples: [{ kind: 'user', pattern: 'fay' }] }),
+    required: ['kind', 'pattern'],
     answer: z.object({
       removed: described(z.int(), '1, or 0 if there was no such bar.'),
       still_barred_by: described(barring, 'What else matches.'),

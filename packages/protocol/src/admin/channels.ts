@@ -109,17 +109,19 @@ export const CHANNEL_API = {
         paused: described(consent, 'Whether nothing is sent.'),
       })
       .meta({
-        required: ['name'],
         examples: [{ name: 'ops', kind: 'slack', url: 'https://hooks.slack.example/services/T0/B0/x' }],
       }),
+    required: ['name'],
     answer: z.object({ changed: described(z.int(), '1, or 0 if it was so before.') }),
   },
   'POST /api/admin/channels/remove': {
-    body: z.object({ name: ownName }).meta({ required: ['name'], examples: [{ name: 'ops' }] }),
+    body: z.object({ name: ownName }).meta({ examples: [{ name: 'ops' }] }),
+    required: ['name'],
     answer: z.object({ removed: described(z.int(), 'How many channels.') }),
   },
   'POST /api/admin/channels/test': {
-    body: z.object({ name: ownName }).meta({ required: ['name'], examples: [{ name: 'ops' }] }),
+    body: z.object({ name: ownName }).meta({ examples: [{ name: 'ops' }] }),
+    required: ['name'],
     answer: testResult,
   },
 } as const satisfies Operations;

@@ -64,19 +64,19 @@ export const CLOUD_API = {
     }),
   },
   'POST /api/admin/licenses/remove-locally': {
-    body: z.object({ license_id: strictLicenseId }).meta({ required: ['license_id'] }),
+    body: z.object({ license_id: strictLicenseId }),
+    required: ['license_id'],
     answer: removeProductAnswer,
   },
   'GET /api/admin/reports': {
     answer: z.object({ meters: described(z.array(backlogRecord), 'All of them.') }),
   },
   'POST /api/admin/reports/settle': {
-    body: z
-      .object({
-        report_id: described(name, 'The id of the report.'),
-        counted: described(consent, 'Whether the vendor has counted it.'),
-      })
-      .meta({ required: ['report_id', 'counted'] }),
+    body: z.object({
+      report_id: described(name, 'The id of the report.'),
+      counted: described(consent, 'Whether the vendor has counted it.'),
+    }),
+    required: ['report_id', 'counted'],
     answer: z.object({ settled: described(z.string(), 'The id of the report.') }),
   },
   'POST /api/admin/usage': { answer: usageAnswer },

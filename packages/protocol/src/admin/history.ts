@@ -237,7 +237,8 @@ export const HISTORY_API = {
     }),
   },
   'POST /api/admin/history/forget': {
-    body: z.object({ user: described(userName, 'Who is to be forgotten.') }).meta({ required: ['user'] }),
+    body: z.object({ user: described(userName, 'Who is to be forgotten.') }),
+    required: ['user'],
     answer: z.object({ forgotten: described(count, 'How many records named the user.') }),
   },
 } as const satisfies Operations;

@@ -46,13 +46,12 @@ export const IDENTITY_API = {
   'GET /api/admin/identity': { answer: identityObject },
   'POST /api/admin/identity/rotate': { answer: identityObject },
   'POST /api/admin/identity/certificates': {
-    body: z
-      .object({
-        certificate: certificateText.meta({
-          description: "The certificate: a compact JWS, or one under each of the vendor's keys.",
-        }),
-      })
-      .meta({ required: ['certificate'] }),
+    body: z.object({
+      certificate: certificateText.meta({
+        description: "The certificate: a compact JWS, or one under each of the vendor's keys.",
+      }),
+    }),
+    required: ['certificate'],
     answer: identityObject,
   },
 } as const satisfies Operations;

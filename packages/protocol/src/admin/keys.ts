@@ -45,11 +45,10 @@ export const KEY_API = {
     answer: masterKeyObject.extend({ replaced: described(z.string(), 'The fingerprint of the old key.') }),
   },
   'POST /api/admin/keys/export': {
-    body: z
-      .object({
-        passphrase: secret.meta({ minLength: 12, description: 'The passphrase that opens the export.' }),
-      })
-      .meta({ required: ['passphrase'] }),
+    body: z.object({
+      passphrase: secret.meta({ minLength: 12, description: 'The passphrase that opens the export.' }),
+    }),
+    required: ['passphrase'],
     answer: exportObject,
   },
 } as const satisfies Operations;

@@ -12,6 +12,8 @@ export const CONFIRMATION = {
 export interface Operation {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  /** The fields that must be there, of the query or of the body. */
+  readonly required?: readonly string[];
   readonly answer?: z.ZodType;
 }
 

@@ -93,7 +93,8 @@ export const REGISTRATION_API = {
     answer: z.object({ released: described(z.int(), 'How many slots.') }),
   },
   'POST /api/admin/registrations/recall': {
-    body: z.object(target).meta({ required: ['user'] }),
+    body: z.object(target),
+    required: ['user'],
     answer: z.object({ recalled: described(z.int(), 'How many slots.') }),
   },
 } as const satisfies Operations;

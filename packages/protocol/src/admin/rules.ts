@@ -175,19 +175,19 @@ export const RULE_API = {
     }),
   },
   'POST /api/admin/rules/check': {
-    body: z.object({ text: sentText }).meta({ required: ['text'] }),
+    body: z.object({ text: sentText }),
+    required: ['text'],
     answer: z.object(checked),
   },
   'POST /api/admin/rules/apply': {
-    body: z
-      .object({
-        text: sentText,
-        based_on: described(
-          wholeNumber,
-          'The revision that was edited: if another one is in force, nothing is applied.',
-        ),
-      })
-      .meta({ required: ['text'] }),
+    body: z.object({
+      text: sentText,
+      based_on: described(
+        wholeNumber,
+        'The revision that was edited: if another one is in force, nothing is applied.',
+      ),
+    }),
+    required: ['text'],
     answer: z.object({
       revision: described(z.int(), 'The revision that is now in force.'),
       is_new: described(z.boolean(), 'false if the text was in force already.'),
@@ -198,7 +198,8 @@ export const RULE_API = {
     answer: z.object({ revisions: described(z.array(revisionObject), 'The latest first.') }),
   },
   'GET /api/admin/rules/revision': {
-    query: z.object({ revision: described(positiveInteger, 'Which.') }).meta({ required: ['revision'] }),
+    query: z.object({ revision: described(positiveInteger, 'The number of the revision.') }),
+    required: ['revision'],
     answer: z.object({
       ...revisionFacts,
       text,
@@ -206,18 +207,18 @@ export const RULE_API = {
     }),
   },
   'POST /api/admin/rules/revert': {
-    body: z
-      .object({ revision: described(positiveInteger, 'Whose text is applied again, as a new revision.') })
-      .meta({ required: ['revision'] }),
+    body: z.object({
+      revision: described(positiveInteger, 'The revision whose text is applied again, as a new one.'),
+    }),
+    required: ['revision'],
     answer: z.object({ revision: described(z.int(), 'The revision that is now in force.') }),
   },
   'POST /api/admin/rules/import': {
-    body: z
-      .object({
-        text: described(z.string().optional(), 'An options file of FlexNet or RLM.'),
-        format: described(z.enum(['flexnet', 'rlm']).optional(), 'Left out: it is recognized.'),
-      })
-      .meta({ required: ['text'] }),
+    body: z.object({
+      text: described(z.string().optional(), 'An options file of FlexNet or RLM.'),
+      format: described(z.enum(['flexnet', 'rlm']).optional(), 'Left out: it is recognized.'),
+    }),
+    required: ['text'],
     answer: z.object({
       format: described(z.enum(['flexnet', 'rlm']), 'What it was read as.'),
       text,
@@ -242,7 +243,8 @@ export const RULE_API = {
 /** Who is in groups of the rules. */
 export const RULE_MEMBER_API = {
   'GET /api/admin/rules/members': {
-    query: z.object({ group: described(name, 'A group with a "directory".') }).meta({ required: ['group'] }),
+    query: z.object({ group: described(name, 'A group with a "directory".') }),
+    required: ['group'],
     answer: z.object({
       group: described(z.string(), 'Its name in the rules.'),
       members: described(z.array(z.string()), 'As the directory last told them.'),
@@ -253,24 +255,22 @@ export const RULE_MEMBER_API = {
 /** What rules would have done, and what they would do now. */
 export const RULE_TRIAL_API = {
   'POST /api/admin/rules/try': {
-    body: z
-      .object({
-        text: text.optional(),
-        since: described(z.string().optional(), 'A date, or how long ago; left out: "30d".'),
-      })
-      .meta({ required: ['text'] }),
+    body: z.object({
+      text: text.optional(),
+      since: described(z.string().optional(), 'A date, or how long ago; left out: "30d".'),
+    }),
+    required: ['text'],
     answer: tried,
   },
   'GET /api/admin/rules/explain': {
-    query: z
-      .object({
-        user: described(userName, 'A user.'),
-        product: described(name, 'A product; needed if there are several.'),
-        feature: described(name, 'A feature of it.'),
-        host: described(name, 'The name of a host.'),
-        address: described(name, 'An address.'),
-      })
-      .meta({ required: ['user'] }),
+    query: z.object({
+      user: described(userName, 'A user.'),
+      product: described(name, 'A product; needed if there are several.'),
+      feature: described(name, 'A feature of it.'),
+      host: described(name, 'The name of a host.'),
+      address: described(name, 'An address.'),
+    }),
+    required: ['user'],
     answer: verdict,
   },
 } as const satisfies Operations;

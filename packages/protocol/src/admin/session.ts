@@ -39,13 +39,12 @@ export const SESSION_API = {
     }),
   },
   'POST /api/admin/session/start': {
-    body: z
-      .object({
-        name: described(name, 'The name of the account.'),
-        password: described(secret, 'Its password.'),
-        code: secondFactorCode,
-      })
-      .meta({ required: ['name', 'password'] }),
+    body: z.object({
+      name: described(name, 'The name of the account.'),
+      password: described(secret, 'Its password.'),
+      code: secondFactorCode,
+    }),
+    required: ['name', 'password'],
     answer: z.object({
       name: described(z.string(), 'Who is signed in.'),
       csrf_token: described(z.string(), 'For the header x-berth-csrf.'),

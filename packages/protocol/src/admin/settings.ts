@@ -38,7 +38,8 @@ export const SETTING_API = {
           'New values by the names of the settings; null removes a stored value.',
         ),
       })
-      .meta({ required: ['changes'], examples: [{ changes: { 'page.name': 'Kestrel' } }] }),
+      .meta({ examples: [{ changes: { 'page.name': 'Kestrel' } }] }),
+    required: ['changes'],
     answer: settings,
   },
 } as const satisfies Operations;

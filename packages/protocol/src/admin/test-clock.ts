@@ -12,7 +12,8 @@ export const TEST_CLOCK_API = {
   'POST /api/admin/test-clock/advance': {
     body: z
       .object({ by: described(name, 'How far: 30s, 90m, 24h, 30d, 2w.') })
-      .meta({ required: ['by'], examples: [{ by: '30d' }] }),
+      .meta({ examples: [{ by: '30d' }] }),
+    required: ['by'],
     answer: clockStatus,
   },
   'POST /api/admin/test-clock/license': {
@@ -23,7 +24,8 @@ export const TEST_CLOCK_API = {
         timeout_minutes: described(positiveInteger, 'By default 10.'),
         max_borrow_hours: described(positiveInteger, 'By default 168.'),
       })
-      .meta({ required: ['product'], examples: [{ product: 'test-cad', slots: 20, max_borrow_hours: 720 }] }),
+      .meta({ examples: [{ product: 'test-cad', slots: 20, max_borrow_hours: 720 }] }),
+    required: ['product'],
     answer: z.object({ license_id: described(z.int(), 'Its id.') }),
   },
 } as const satisfies Operations;

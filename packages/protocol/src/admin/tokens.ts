@@ -63,11 +63,13 @@ export const TOKEN_API = {
   'POST /api/admin/tokens/create': {
     body: z
       .object({ name: described(name, 'What it is for.'), role: roleField, products: productsField, days })
-      .meta({ required: ['name', 'role'], examples: [{ name: 'build server', role: 'user', days: 90 }] }),
+      .meta({ examples: [{ name: 'build server', role: 'user', days: 90 }] }),
+    required: ['name', 'role'],
     answer: createdObject,
   },
   'POST /api/admin/tokens/revoke': {
-    body: z.object({ id: described(name, 'Its id or its name.') }).meta({ required: ['id'] }),
+    body: z.object({ id: described(name, 'Its id or its name.') }),
+    required: ['id'],
     answer: z.object({ revoked: described(z.int(), 'How many tokens.') }),
   },
 } as const satisfies Operations;

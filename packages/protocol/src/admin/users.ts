@@ -7,7 +7,7 @@ import type { Operations } from './operation.ts';
 /** One of the roles; `undefined`: the caller gave none. */
 export const roleField = described(
   z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).optional(),
-  'What it may do.',
+  `What it may do: ${ROLES.join(', ')}.`,
 );
 
 export const productList = z
@@ -48,37 +48,36 @@ export type AccountPassword = z.output<typeof passwordSet>;
 export const USER_API = {
   'GET /api/admin/users': { answer: z.object({ users: described(z.array(userObject), 'All of them.') }) },
   'POST /api/admin/users/add': {
-    body: z
-      .object({
-        name: account,
-        role: roleField,
-        products: productsField,
-        password: secret.meta({ ...NEW_PASSWORD, description: 'Its password.' }),
-      })
-      .meta({ required: ['name', 'role'] }),
+    body: z.object({
+      name: account,
+      role: roleField,
+      products: productsField,
+      password: secret.meta({ ...NEW_PASSWORD, description: 'Its password.' }),
+    }),
+    required: ['name', 'role'],
     answer: passwordSet,
   },
   'POST /api/admin/users/password': {
-    body: z
-      .object({
-        name: account,
-        password: secret.meta({ ...NEW_PASSWORD, description: 'If missing, the server generates one.' }),
-      })
-      .meta({ required: ['name'] }),
+    body: z.object({
+      name: account,
+      password: secret.meta({ ...NEW_PASSWORD, description: 'If missing, the server generates one.' }),
+    }),
+    required: ['name'],
     answer: passwordSet,
   },
   'POST /api/admin/users/role': {
-    body: z
-      .object({ name: account, role: roleField, products: productsField })
-      .meta({ required: ['name', 'role'] }),
+    body: z.object({ name: account, role: roleField, products: productsField }),
+    required: ['name', 'role'],
     answer: z.object({ changed: described(z.int(), 'How many accounts.') }),
   },
   'POST /api/admin/users/remove': {
-    body: z.object({ name: account }).meta({ required: ['name'] }),
+    body: z.object({ name: account }),
+    required: ['name'],
     answer: z.object({ removed: described(z.int(), 'How many accounts.') }),
   },
   'POST /api/admin/users/remove-second-factor': {
-    body: z.object({ name: account }).meta({ required: ['name'] }),
+    body: z.object({ name: account }),
+    required: ['name'],
     answer: z.object({ removed: described(z.int(), 'How many second factors: 0 if there was none.') }),
   },
 } as const satisfies Operations;
@@ -92,21 +91,19 @@ export const SECOND_FACTOR_API = {
     }),
   },
   'POST /api/admin/second-factor/confirm': {
-    body: z
-      .object({
-        password: described(secret, 'The password of the account.'),
-        secret: described(secret, 'From /api/admin/second-factor/offer.'),
-        code: described(secret, 'What the authenticator app shows for it.'),
-      })
-      .meta({ required: ['password', 'secret', 'code'] }),
+    body: z.object({
+      password: described(secret, 'The password of the account.'),
+      secret: described(secret, 'From /api/admin/second-factor/offer.'),
+      code: described(secret, 'What the authenticator app shows for it.'),
+    }),
+    required: ['password', 'secret', 'code'],
     answer: z.object({
       recovery_codes: described(z.array(z.string()), 'Each replaces a code once. Returned only here.'),
     }),
   },
   'POST /api/admin/second-factor/remove': {
-    body: z
-      .object({ password: described(secret, 'The password of the account.'), code: secondFactorCode })
-      .meta({ required: ['password', 'code'] }),
+    body: z.object({ password: described(secret, 'The password of the account.'), code: secondFactorCode }),
+    required: ['password', 'code'],
     answer: z.object({ removed: described(z.int(), 'How many: 0 if there was none.') }),
   },
 } as const satisfies Operations;

@@ -265,6 +265,11 @@ describe('a field that the document requires', () => {
         assert.equal(answer.body.code, 'missing_parameters', `${path} without ${missing}: ${answer.text}`);
       }
     }
+    for (const [path, { get }] of Object.entries(app.document.paths)) {
+      if (neededQuery(app.document, get) === '') continue;
+      const answer = await app.get(path, { headers });
+      assert.equal(answer.body.code, 'missing_parameters', `${path} without a query: ${answer.text}`);
+    }
   });
 });
 

@@ -76,9 +76,7 @@ export function ownOriginOf(request: RequestHead, { isSecure }: Peer): string {
 }
 
 /** The provider sends browsers there: so it is a page of this server, by the name that the browser knows. */
-export function requirePage(page: string | undefined, request: RequestHead, peer: Peer): string {
-  if (page === undefined)
-    throw new RequestError('missing_parameters', 'Send the address of the page as "page".');
+export function requirePage(page: string, request: RequestHead, peer: Peer): string {
   const url = URL.parse(page);
   const isOwn = url?.origin === ownOriginOf(request, peer);
   if (isOwn && url.href === page && !/[?#]/.test(page)) return page;

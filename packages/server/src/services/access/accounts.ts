@@ -53,7 +53,7 @@ interface PasswordChange {
 }
 
 /** A generated password, which is shown only once; `null` if it was given. */
-export interface PasswordSet {
+interface PasswordSet {
   readonly kind: 'password_set';
   readonly oneTimePassword: string | null;
 }

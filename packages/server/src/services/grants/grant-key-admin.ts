@@ -17,7 +17,7 @@ export interface GrantKeyAdmin {
   describe(): Promise<IdentityDescription>;
   rotate(by: Actor): Promise<IdentityDescription>;
   /** Installs a certificate of the vendor that came as a file, under one or several of the vendor's keys. */
-  addCertificate(text: string | null, by: Actor): Promise<IdentityDescription>;
+  addCertificate(text: string, by: Actor): Promise<IdentityDescription>;
 }
 
 interface IdentityDescription {
@@ -97,7 +97,7 @@ export function createGrantKeyAdmin(options: GrantKeyAdminOptions): GrantKeyAdmi
   };
 }
 
-async function addCertificate(options: GrantKeyAdminOptions, text: string | null, by: Actor): Promise<void> {
+async function addCertificate(options: GrantKeyAdminOptions, text: string, by: Actor): Promise<void> {
   const { store, identity, keys } = options;
   const offered = await readGivenCertificates(options, text);
   const hardwareId = await identity.readHardwareId();
@@ -141,9 +141,8 @@ async function certify(
 
 async function readGivenCertificates(
   { findVendorKeys }: GrantKeyAdminOptions,
-  text: string | null,
+  text: string,
 ): Promise<readonly OfferedCertificate[]> {
-  if (text === null) throw new RequestError('missing_parameters', '"certificate" is missing.', FIELD);
   const vendorKeys = await findVendorKeys();
   if (vendorKeys.length === 0) {
     throw new RequestError(

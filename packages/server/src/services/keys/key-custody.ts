@@ -22,7 +22,7 @@ export interface KeyCustody {
   /** Reseals every secret. `null`: with a generated key. */
   rotate(newKey: string | null, by: Actor): Promise<Rotated>;
   /** The master key sealed with a passphrase, to be kept elsewhere. */
-  export(passphrase: string | null, by: Actor): Promise<SealedText>;
+  export(passphrase: string, by: Actor): Promise<SealedText>;
   /** Does work with the key, which is not replaced meanwhile. With a passphrase, it is exported too. */
   lend<T>(passphrase: string | null, by: Actor, work: WithKey<T>): Promise<T>;
 }
@@ -94,7 +94,7 @@ class Custodian {
     return { ...(await this.describe()), replaced };
   }
 
-  async export(passphrase: string | null, by: Actor): Promise<SealedText> {
+  async export(passphrase: string, by: Actor): Promise<SealedText> {
     const usable = requirePassphrase(passphrase);
     const { sealedBy } = await this.#store.read({ kind: 'describe_seal' });
     const { identity } = await this.#store.read({ kind: 'describe_store' });
@@ -186,10 +186,8 @@ function parseNewKey(text: string): MasterKey {
   }
 }
 
-function requirePassphrase(passphrase: string | null): string {
-  const field = { field: 'passphrase' };
-  if (passphrase === null) throw new RequestError('missing_parameters', '"passphrase" is missing.', field);
+function requirePassphrase(passphrase: string): string {
   if (passphrase.normalize('NFC').length >= MIN_PASSPHRASE_LENGTH) return passphrase;
   const message = `The passphrase must have at least ${MIN_PASSPHRASE_LENGTH} characters.`;
-  throw new RequestError('validation_error', message, field);
+  throw new RequestError('validation_error', message, { field: 'passphrase' });
 }

@@ -11,7 +11,6 @@ import type { Identity } from '../../../services/identity/identity.ts';
 import { callerKey } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
 import { presentEvent } from '../../reply/present-event.ts';
-import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
@@ -70,13 +69,11 @@ export function auditRoutes({ audit, identity }: AuditServices): readonly Route[
       access: 'admin',
       mustConfirm: true,
       summary: 'Replace events older than a date with totals; the log stays verifiable',
-      errors: ['missing_parameters', 'license_not_found', 'audit_not_whole'],
-      handle: async ({ body, caller }, send) => {
+      errors: ['license_not_found', 'audit_not_whole'],
+      handle: ({ body, caller }) => {
         const keptMs = caller.kind === 'control' ? 0 : KEPT_MS;
         const wish = { before: readBefore(body.before), chain: readChain(body), keptMs };
-        const outcome = await audit.thin(wish, caller.actor);
-        if (outcome.kind === 'refused') return refusalReply(outcome);
-        return send({ thinned_links: outcome.kind === 'done' ? outcome.count : 0 });
+        return audit.thin(wish, caller.actor);
       },
     },
   });
@@ -90,12 +87,10 @@ function presentLink({ seq, chain, at, events }: Awaited<ReturnType<AuditTrail['
   return events.toReversed().map((event) => presentEvent({ seq, chain, at }, event));
 }
 
-function readBefore(text: string | undefined): Instant {
-  const field = { field: 'before' };
-  if (text === undefined) throw new RequestError('missing_parameters', '"before" is missing.', field);
+function readBefore(text: string): Instant {
   const millis = parseTimestamp(text);
-  if (millis == null) throw new RequestError('validation_error', '"before" must be a date.', field);
-  return instant(millis);
+  if (millis != null) return instant(millis);
+  throw new RequestError('validation_error', '"before" must be a date.', { field: 'before' });
 }
 
 /** Thinning cannot be undone, so an ambiguous request is refused. */

@@ -1,11 +1,6 @@
 import { BAR_API } from '@berth/protocol/admin/bars';
-import { BAR_KINDS } from '@berth/protocol/admin/choices';
-import { RequestError } from '@berth/protocol/request-error';
-import type { BarKind } from '../../../core/nouns/bar.ts';
 import type { Bars } from '../../../services/rules/bars.ts';
 import { adminRoutes } from '../../admin-route.ts';
-import { countReply } from '../../reply/count-reply.ts';
-import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
@@ -21,21 +16,16 @@ export function barRoutes(bars: Bars): readonly Route[] {
       name: 'admin_bar_add',
       access: 'admin',
       summary: 'Bar a user, a host or an address; they keep slots that they hold until those end',
-      errors: ['missing_parameters', 'too_many_bars'],
-      handle: async ({ body, caller }, send) => {
-        const bar = { ...requirePattern(body), note: body.note ?? null };
-        return countReply(await bars.add(bar, caller.actor), (added) => send({ added }));
-      },
+      errors: ['too_many_bars'],
+      handle: ({ body, caller }) => bars.add({ ...body, note: body.note ?? null }, caller.actor),
     },
     'POST /api/admin/bars/remove': {
       name: 'admin_bar_remove',
       access: 'admin',
       summary: 'Lift a bar; the rules file and other patterns may still bar them',
-      errors: ['missing_parameters'],
-      handle: async ({ body, caller }, send) => {
-        const bar = requirePattern(body);
+      handle: async ({ body: bar, caller }, send) => {
         const outcome = await bars.remove(bar, caller.actor);
-        if (outcome.kind === 'refused') return refusalReply(outcome);
+        if (outcome.kind === 'refused') return outcome;
         const still = await bars.explain({ [bar.kind]: bar.pattern });
         return send({ removed: outcome.kind === 'done' ? outcome.count : 0, still_barred_by: still });
       },
@@ -47,10 +37,4 @@ export function barRoutes(bars: Bars): readonly Route[] {
       handle: async ({ query }, send) => send({ barred_by: await bars.explain(query) }),
     },
   });
-}
-
-function requirePattern({ kind, pattern }: { kind?: BarKind | undefined; pattern?: string | undefined }) {
-  if (kind !== undefined && pattern !== undefined) return { kind, pattern };
-  const message = `Send a "kind" (${BAR_KINDS.join(', ')}) and a "pattern".`;
-  throw new RequestError('missing_parameters', message);
 }

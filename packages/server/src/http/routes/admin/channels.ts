@@ -1,10 +1,8 @@
 import { CHANNEL_API } from '@berth/protocol/admin/channels';
-import { RequestError } from '@berth/protocol/request-error';
 import { type Channel, describeTarget } from '../../../core/notify/channel.ts';
 import { CRITICAL_TOPICS, TOPIC_NAMES } from '../../../core/nouns/topics.ts';
 import type { ChannelState, Channels } from '../../../services/events/channels.ts';
 import { adminRoutes } from '../../admin-route.ts';
-import { countReply } from '../../reply/count-reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
@@ -24,38 +22,28 @@ export function channelRoutes(channels: Channels): readonly Route[] {
       access: 'admin',
       takesPassword: true,
       summary: 'Add a channel, or change one; what is left out stays as it is',
-      errors: ['missing_parameters', 'too_many_channels'],
-      handle: async ({ body, caller }, send) => {
+      errors: ['too_many_channels'],
+      handle: ({ body, caller }) => {
         const { name, gap_minutes: gapMinutes, quiet_weekends: quietWeekends, time_zone, ...rest } = body;
         const wish = { ...rest, gapMinutes, quietWeekends, timeZone: time_zone };
-        const outcome = await channels.put(requireName(name), wish, caller.actor);
-        return countReply(outcome, (changed) => send({ changed }));
+        return channels.put(name, wish, caller.actor);
       },
     },
     'POST /api/admin/channels/remove': {
       name: 'admin_channel_remove',
       access: 'admin',
       summary: 'Remove a channel',
-      errors: ['missing_parameters', 'channel_not_found'],
-      handle: async ({ body, caller }, send) =>
-        countReply(await channels.remove(requireName(body.name), caller.actor), (removed) =>
-          send({ removed }),
-        ),
+      errors: ['channel_not_found'],
+      handle: ({ body, caller }) => channels.remove(body.name, caller.actor),
     },
     'POST /api/admin/channels/test': {
       name: 'admin_channel_test',
       access: 'admin',
       summary: 'Send a test message to a channel, and say what became of it',
-      errors: ['missing_parameters', 'channel_not_found'],
-      handle: async ({ body, caller }, send) =>
-        send(toWire(await channels.test(requireName(body.name), caller.actor))),
+      errors: ['channel_not_found'],
+      handle: async ({ body, caller }, send) => send(toWire(await channels.test(body.name, caller.actor))),
     },
   });
-}
-
-function requireName(name: string | undefined): string {
-  if (name !== undefined) return name;
-  throw new RequestError('missing_parameters', 'Send the name of the channel as "name".', { field: 'name' });
 }
 
 function presentChannel({ channel, ...state }: ChannelState) {

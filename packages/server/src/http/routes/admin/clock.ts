@@ -1,7 +1,6 @@
 import { CLOCK_API } from '@berth/protocol/admin/clock';
 import type { Oversight } from '../../../services/lending/oversight.ts';
 import { adminRoutes } from '../../admin-route.ts';
-import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
@@ -20,7 +19,7 @@ export function clockRoutes(oversight: Oversight): readonly Route[] {
       errors: ['clock_not_ahead'],
       handle: async ({ caller }, send) => {
         const outcome = await oversight.acceptClock(caller.actor);
-        if (outcome.kind === 'refused') return refusalReply(outcome);
+        if (outcome.kind === 'refused') return outcome;
         return send(presentClock(await oversight.readClock()));
       },
     },
@@ -32,7 +31,7 @@ export function clockRoutes(oversight: Oversight): readonly Route[] {
       handle: async ({ body, caller }, send) => {
         const mode = body.dry_run === true ? 'trial' : body.accept_losses === true ? 'forced' : 'careful';
         const outcome = await oversight.resetClock(mode, caller.actor);
-        if (outcome.kind === 'refused') return refusalReply(outcome);
+        if (outcome.kind === 'refused') return outcome;
         const { restored, lost } = outcome.kind === 'clock_reset' ? outcome : { restored: [], lost: [] };
         return send({ ...presentClock(await oversight.readClock()), ...toWire({ restored, lost }) });
       },

@@ -1,5 +1,4 @@
 import { CLOUD_API } from '@berth/protocol/admin/cloud';
-import { RequestError } from '@berth/protocol/request-error';
 import { fileReply } from '@berth/web/reply';
 import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
@@ -29,10 +28,9 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
       name: 'admin_remove_locally',
       access: 'admin',
       summary: 'Remove a license without contacting the licensing cloud, where it stays activated',
-      errors: ['missing_parameters', 'license_not_found'],
+      errors: ['license_not_found'],
       handle: async ({ body, caller }, send) => {
-        const id = body.license_id === undefined ? null : licenseId(body.license_id);
-        const request = { product: null, licenseId: id, licenseKey: null };
+        const request = { product: null, licenseId: licenseId(body.license_id), licenseKey: null };
         const removed = await link.remove(request, true, caller.actor);
         return send({ license_id: removed.id, product: removed.product });
       },
@@ -57,14 +55,10 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
       name: 'admin_settle_report',
       access: 'admin',
       summary: 'Say whether the vendor counted an uncertain report',
-      errors: ['missing_parameters', 'report_not_found', 'report_not_uncertain'],
+      errors: ['report_not_found', 'report_not_uncertain'],
       handle: async ({ body, caller }, send) => {
-        const { report_id, counted } = body;
-        if (report_id === undefined || counted === undefined) {
-          throw new RequestError('missing_parameters', 'Send "report_id" and "counted".');
-        }
-        await link.settle(report_id, counted, caller.actor);
-        return send({ settled: report_id });
+        await link.settle(body.report_id, body.counted, caller.actor);
+        return send({ settled: body.report_id });
       },
     },
     'POST /api/admin/usage': {

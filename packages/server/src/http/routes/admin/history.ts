@@ -1,7 +1,6 @@
 import { HISTORY_API } from '@berth/protocol/admin/history';
 import { type HistoryReport, historyTable } from '@berth/protocol/api/history-tables';
 import { formatCsv } from '@berth/protocol/csv';
-import { RequestError } from '@berth/protocol/request-error';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { RequestHead } from '@berth/web/http-request';
 import { csvReply, type Reply } from '@berth/web/reply';
@@ -73,16 +72,10 @@ export function historyRoutes(history: History): readonly Route[] {
       name: 'admin_history_forget',
       access: 'admin',
       summary: "Remove a user's name, hosts and addresses from the history; totals stay",
-      errors: ['missing_parameters'],
       handle: async ({ body, caller }, send) =>
-        send({ forgotten: await history.forget(requireUser(body.user), caller.actor) }),
+        send({ forgotten: await history.forget(body.user, caller.actor) }),
     },
   });
-}
-
-function requireUser(user: string | undefined): string {
-  if (user !== undefined) return user;
-  throw new RequestError('missing_parameters', '"user" is missing.', { field: 'user' });
 }
 
 function sayTimes(since: Instant, until: Instant) {

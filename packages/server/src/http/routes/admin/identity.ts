@@ -25,14 +25,13 @@ export function identityRoutes(desk: GrantKeyAdmin): readonly Route[] {
       summary: "Install the vendor's certificate for the newest key that signs grants",
       holdsFile: true,
       errors: [
-        'missing_parameters',
         'license_not_found',
         'offline_key_not_configured',
         'server_certificate_invalid',
         'server_certificate_mismatch',
       ],
       handle: async ({ body, caller }, send) =>
-        send(toWire(await desk.addCertificate(body.certificate ?? null, caller.actor))),
+        send(toWire(await desk.addCertificate(body.certificate, caller.actor))),
     },
   });
 }

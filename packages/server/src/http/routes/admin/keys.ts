@@ -42,9 +42,7 @@ export function keyAdminRoutes(services: KeyAdministration): readonly Route[] {
       access: 'admin',
       mustConfirm: true,
       summary: 'The master key, sealed with a passphrase of at least 12 characters, to be kept elsewhere',
-      errors: ['missing_parameters'],
-      handle: async ({ body, caller }, send) =>
-        send(await custody.export(body.passphrase ?? null, caller.actor)),
+      handle: async ({ body, caller }, send) => send(await custody.export(body.passphrase, caller.actor)),
     },
   });
 }

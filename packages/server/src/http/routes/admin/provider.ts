@@ -27,13 +27,7 @@ export function providerRoutes({ accounts, singleSignOn, auth }: ProviderService
       access: 'public',
       takesPassword: true,
       summary: 'Sign in a browser with the provider: there, and back',
-      errors: [
-        'sign_in_refused',
-        'sign_in_unavailable',
-        'csrf_rejected',
-        'too_many_requests',
-        'missing_parameters',
-      ],
+      errors: ['sign_in_refused', 'sign_in_unavailable', 'csrf_rejected', 'too_many_requests'],
       handle: async ({ request, peer, body: { page: given, answer, anew = false } }, send) => {
         requireSameOrigin(request, peer);
         const page = requirePage(given, request, peer);

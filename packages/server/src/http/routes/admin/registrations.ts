@@ -5,17 +5,11 @@ import { licenseId } from '../../../core/nouns/license.ts';
 import { countPrograms, isBorrowed } from '../../../core/nouns/registration.ts';
 import { type Lending, requireRange } from '../../../services/lending/lending.ts';
 import { adminRoutes } from '../../admin-route.ts';
-import { countReply } from '../../reply/count-reply.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 import { targetOf } from '../v4/lending.ts';
 
-const TAKE_BACK_ERRORS = [
-  'missing_parameters',
-  'unknown_product',
-  'license_not_found',
-  'device_not_found',
-] as const;
+const TAKE_BACK_ERRORS = ['unknown_product', 'license_not_found', 'device_not_found'] as const;
 
 export function registrationRoutes(lending: Lending): readonly Route[] {
   return adminRoutes(REGISTRATION_API, {
@@ -54,13 +48,10 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
       access: 'operator',
       isForProducts: true,
       summary: 'Release a slot that is not borrowed, or with "address" all slots of an address',
-      errors: [...TAKE_BACK_ERRORS, 'slot_is_borrowed'],
+      errors: ['missing_parameters', ...TAKE_BACK_ERRORS, 'slot_is_borrowed'],
       handle: async ({ body, caller }, send) => {
         const by = caller.actor;
-        if (body.address === undefined) {
-          const outcome = await lending.release(targetOf(body), requireUser(body), by);
-          return countReply(outcome, (released) => send({ released }));
-        }
+        if (body.address === undefined) return lending.release(targetOf(body), requireUser(body), by);
         if (body.user !== undefined) throw new RequestError('validation_error', USER_OR_ADDRESS);
         return send({ released: await lending.releaseFrom(targetOf(body), body.address, by) });
       },
@@ -71,10 +62,7 @@ export function registrationRoutes(lending: Lending): readonly Route[] {
       isForProducts: true,
       summary: 'Recall a borrowed slot before it ends',
       errors: [...TAKE_BACK_ERRORS, 'slot_not_borrowed'],
-      handle: async ({ body, caller }, send) => {
-        const outcome = await lending.recall(targetOf(body), requireUser(body), caller.actor);
-        return countReply(outcome, (recalled) => send({ recalled }));
-      },
+      handle: ({ body, caller }) => lending.recall(targetOf(body), body.user, caller.actor),
     },
   });
 }

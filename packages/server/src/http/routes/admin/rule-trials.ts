@@ -1,5 +1,4 @@
 import { RULE_TRIAL_API } from '@berth/protocol/admin/rules';
-import { RequestError } from '@berth/protocol/request-error';
 import { formatTimestamp } from '@berth/protocol/timestamp';
 import type { RuleTrials } from '../../../services/rules/rule-trials.ts';
 import { adminRoutes } from '../../admin-route.ts';
@@ -14,9 +13,8 @@ export function ruleTrialRoutes(trials: RuleTrials): readonly Route[] {
       summary: 'What rules would have answered to the requests of the last days',
       holdsFile: true,
       isLong: true,
-      errors: ['missing_parameters', 'rules_not_valid', 'directory_unavailable', 'too_many_requests'],
+      errors: ['rules_not_valid', 'directory_unavailable', 'too_many_requests'],
       handle: async ({ body, request, caller }, send) => {
-        if (body.text === undefined) throw missing('text');
         const { since, until, ...tried } = await trials.try(body.text, {
           since: body.since,
           signal: request.signal,
@@ -29,15 +27,7 @@ export function ruleTrialRoutes(trials: RuleTrials): readonly Route[] {
       name: 'admin_rules_explain',
       access: 'viewer',
       summary: 'What somebody who asks for a slot would be answered now, and which rule decides',
-      errors: ['missing_parameters'],
-      handle: async ({ query: { user, ...wanted } }, send) => {
-        if (user === undefined) throw missing('user');
-        return send(await trials.explain({ user, ...wanted }));
-      },
+      handle: async ({ query }, send) => send(await trials.explain(query)),
     },
   });
-}
-
-function missing(field: string): RequestError {
-  return new RequestError('missing_parameters', `"${field}" is missing.`, { field });
 }

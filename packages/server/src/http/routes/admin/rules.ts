@@ -27,18 +27,18 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       summary: 'Check the text of rules, without applying it',
       holdsFile: true,
       isLong: true,
-      errors: ['missing_parameters', 'too_many_requests'],
+      errors: ['too_many_requests'],
       handle: async ({ body, request }, send) =>
-        send(presentChecked(await ruleBook.check(requireText(body), request.signal))),
+        send(presentChecked(await ruleBook.check(body.text, request.signal))),
     },
     'POST /api/admin/rules/apply': {
       name: 'admin_rules_apply',
       access: 'admin',
       summary: 'Put rules in force, as a new revision',
       holdsFile: true,
-      errors: ['missing_parameters', ...APPLY_ERRORS],
+      errors: APPLY_ERRORS,
       handle: async ({ body, caller }, send) =>
-        send(toWire(await ruleBook.apply(requireText(body), body.based_on, caller.actor))),
+        send(toWire(await ruleBook.apply(body.text, body.based_on, caller.actor))),
     },
     'GET /api/admin/rules/history': {
       name: 'admin_rules_history',
@@ -50,9 +50,9 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       name: 'admin_rules_revision',
       access: 'viewer',
       summary: 'One revision of the rules, and what changed with it',
-      errors: ['missing_parameters', 'rules_revision_not_found'],
+      errors: ['rules_revision_not_found'],
       handle: async ({ query }, send) => {
-        const found = await ruleBook.findRevision(requireRevision(query));
+        const found = await ruleBook.findRevision(query.revision);
         return send({ ...presentRevision(found), text: found.text, diff: found.diff.join('\n') });
       },
     },
@@ -60,9 +60,9 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       name: 'admin_rules_revert',
       access: 'admin',
       summary: 'Apply the text of an earlier revision again',
-      errors: ['missing_parameters', 'rules_revision_not_found', ...APPLY_ERRORS],
+      errors: ['rules_revision_not_found', ...APPLY_ERRORS],
       handle: async ({ body, caller }, send) => {
-        const { revision } = await ruleBook.revert(requireRevision(body), caller.actor);
+        const { revision } = await ruleBook.revert(body.revision, caller.actor);
         return send({ revision });
       },
     },
@@ -72,9 +72,9 @@ export function ruleRoutes(ruleBook: RuleBook): readonly Route[] {
       summary: 'Translate an options file of FlexNet or RLM, without applying it',
       holdsFile: true,
       isLong: true,
-      errors: ['missing_parameters', 'rules_not_valid', 'too_many_requests'],
+      errors: ['rules_not_valid', 'too_many_requests'],
       handle: async ({ body, request }, send) =>
-        send(requireImported(await ruleBook.import(requireText(body), body.format, request.signal))),
+        send(requireImported(await ruleBook.import(body.text, body.format, request.signal))),
     },
   });
 }
@@ -86,11 +86,9 @@ export function ruleMemberRoutes(ruleBook: RuleBook): readonly Route[] {
       name: 'admin_rules_members',
       access: 'viewer',
       summary: 'Who is in a group of the rules, by what the directory told',
-      errors: ['missing_parameters', 'group_not_found'],
-      handle: async ({ query: { group } }, send) => {
-        if (group === undefined) throw new RequestError('missing_parameters', 'Send the name of a "group".');
-        return send({ group, members: await ruleBook.listMembers(group) });
-      },
+      errors: ['group_not_found'],
+      handle: async ({ query: { group } }, send) =>
+        send({ group, members: await ruleBook.listMembers(group) }),
     },
   });
 }
@@ -118,14 +116,4 @@ function presentChecked(checked: Awaited<ReturnType<RuleBook['check']>>) {
 function requireImported(imported: ReturnType<typeof importOptions>): ImportedRules {
   if ('problem' in imported) throw new RequestError('rules_not_valid', imported.problem);
   return imported;
-}
-
-function requireText({ text }: { readonly text?: string | undefined }): string {
-  if (text !== undefined) return text;
-  throw new RequestError('missing_parameters', 'Send the "text".');
-}
-
-function requireRevision({ revision }: { readonly revision?: number | undefined }): number {
-  if (revision !== undefined) return revision;
-  throw new RequestError('missing_parameters', 'Send the number of a "revision".');
 }

@@ -1,12 +1,10 @@
 import { SECOND_FACTOR_API } from '@berth/protocol/admin/users';
 import { escapeHidden } from '@berth/protocol/hidden-characters';
-import { RequestError } from '@berth/protocol/request-error';
 import type { Config } from '../../../config.ts';
 import type { Accounts } from '../../../services/access/accounts.ts';
 import type { Holder } from '../../../services/access/tokens.ts';
 import type { Caller } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
-import { countReply } from '../../reply/count-reply.ts';
 import type { Route } from '../../route.ts';
 
 interface SecondFactorServices {
@@ -35,12 +33,9 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
       isForProducts: true,
       takesPassword: true,
       summary: "Set up the caller's second factor, end their other sessions, and return recovery codes",
-      errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
+      errors: ['invalid_credentials', 'account_not_found', 'too_many_requests'],
       handle: async ({ request, peer, body: { password, secret, code }, caller }, send) => {
         const { account, tokenHash: keptToken } = ownerOf(caller);
-        if (password === undefined || secret === undefined || code === undefined) {
-          throw new RequestError('missing_parameters', 'Send "password", "secret" and "code".');
-        }
         const owner = { account, password, address: peer.address, signal: request.signal };
         const codes = await secondFactors.confirm({ ...owner, secret, code, keptToken }, caller.actor);
         return send({ recovery_codes: codes });
@@ -52,14 +47,11 @@ export function secondFactorRoutes({ accounts, settings }: SecondFactorServices)
       isForProducts: true,
       takesPassword: true,
       summary: "Turn off the caller's second factor, with the password and a code",
-      errors: ['missing_parameters', 'invalid_credentials', 'account_not_found', 'too_many_requests'],
-      handle: async ({ request, peer, body: { password, code }, caller }, send) => {
+      errors: ['invalid_credentials', 'account_not_found', 'too_many_requests'],
+      handle: ({ request, peer, body: { password, code }, caller }) => {
         const { account } = ownerOf(caller);
-        if (password === undefined || code === undefined) {
-          throw new RequestError('missing_parameters', 'Send "password" and "code".');
-        }
         const owner = { account, password, code, address: peer.address, signal: request.signal };
-        return countReply(await secondFactors.remove(owner, caller.actor), (removed) => send({ removed }));
+        return secondFactors.remove(owner, caller.actor);
       },
     },
   });

@@ -48,15 +48,11 @@ export function sessionRoutes(services: SessionServices): readonly Route[] {
       access: 'public',
       takesPassword: true,
       summary: 'Sign in a browser; the session is a cookie that expires after twelve hours',
-      errors: [...SIGN_IN_ERRORS, 'csrf_rejected', 'missing_parameters'],
+      errors: [...SIGN_IN_ERRORS, 'csrf_rejected'],
       handle: async ({ request, peer, body }, send) => {
         requireSameOrigin(request, peer);
-        if (body.name === undefined || body.password === undefined) {
-          throw new RequestError('missing_parameters', 'Send "name" and "password".');
-        }
-        const credentials = { name: body.name, password: body.password, code: body.code ?? null };
         const from = { address: peer.address, isHere: isOnMachine(request, peer), signal: request.signal };
-        const token = await accounts.signIn({ ...credentials, ...from, isBrowser: true });
+        const token = await accounts.signIn({ ...body, code: body.code ?? null, ...from, isBrowser: true });
         if (token === null) throw new RequestError('unauthorized', 'The name or the password is wrong.');
         const name = (await accounts.tokens.find(token, { isUse: false }))?.name ?? body.name;
         const by = { name, address: peer.address };

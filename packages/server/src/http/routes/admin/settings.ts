@@ -1,5 +1,4 @@
 import { SETTING_API } from '@berth/protocol/admin/settings';
-import { RequestError } from '@berth/protocol/request-error';
 import type { LiveSettings } from '../../../services/settings/live-settings.ts';
 import { SETTINGS } from '../../../settings.ts';
 import { adminRoutes } from '../../admin-route.ts';
@@ -21,9 +20,8 @@ export function settingsRoutes(settings: LiveSettings): readonly Route[] {
       mustConfirm: ({ body: { changes } }) =>
         SETTINGS.some(({ path, isGuarded }) => isGuarded === true && Object.hasOwn(changes ?? {}, path)),
       summary: 'Change settings that running servers apply at once: all of them, or none',
-      errors: ['missing_parameters', 'setting_not_changeable'],
+      errors: ['setting_not_changeable'],
       handle: async ({ body, caller }, send) => {
-        if (body.changes === undefined) throw new RequestError('missing_parameters', 'Send "changes".');
         await settings.change(body.changes, caller.actor);
         return send(await list());
       },

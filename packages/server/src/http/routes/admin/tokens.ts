@@ -1,14 +1,10 @@
-import { ROLES } from '@berth/protocol/admin/choices';
 import { DEFAULT_TOKEN_DAYS, TOKEN_API } from '@berth/protocol/admin/tokens';
-import { RequestError } from '@berth/protocol/request-error';
 import { LIMITS } from '../../../config.ts';
 import { endOfToken, isTokenAlive } from '../../../core/access/token.ts';
 import type { Shown } from '../../../core/access-command.ts';
 import type { Tokens } from '../../../services/access/tokens.ts';
 import type { Caller } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
-import { countReply } from '../../reply/count-reply.ts';
-import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { Route } from '../../route.ts';
 
@@ -24,18 +20,13 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
       name: 'admin_token_create',
       access: 'admin',
       summary: 'Create a token with a name, a role and an expiry; it is returned only once',
-      errors: ['missing_parameters', 'token_exists', 'unauthorized'],
+      errors: ['token_exists', 'unauthorized'],
       handle: async ({ body, caller }, send) => {
-        const { name: own, role, products } = body;
-        if (own === undefined || role === undefined) {
-          const message = `Send what the token is for as "name", and a "role": ${ROLES.join(', ')}.`;
-          throw new RequestError('missing_parameters', message);
-        }
-        const count = body.days ?? DEFAULT_TOKEN_DAYS;
+        const { name, role, products, days: count = DEFAULT_TOKEN_DAYS } = body;
         const days = count === 'never' ? null : count;
-        const wish = { name: own, role, products, days, shown: shownBy(caller) };
+        const wish = { name, role, products, days, shown: shownBy(caller) };
         const { id, token, kept, outcome } = await tokens.create(wish, caller.actor);
-        if (outcome.kind === 'refused') return refusalReply(outcome);
+        if (outcome.kind === 'refused') return outcome;
         const { expiresAt = null, restriction = null } = kept ?? {};
         return send({ id, token, ...toWire({ expiresAt, restriction }) });
       },
@@ -44,15 +35,8 @@ export function tokenRoutes(tokens: Tokens): readonly Route[] {
       name: 'admin_token_revoke',
       access: 'admin',
       summary: 'Revoke a token by its id or name',
-      errors: ['missing_parameters', 'token_not_found'],
-      handle: async ({ body, caller }, send) => {
-        if (body.id === undefined)
-          throw new RequestError(
-            'missing_parameters',
-            '"id" is missing. Send the id or the name of the token.',
-          );
-        return countReply(await tokens.revoke(body.id, caller.actor), (revoked) => send({ revoked }));
-      },
+      errors: ['token_not_found'],
+      handle: ({ body, caller }) => tokens.revoke(body.id, caller.actor),
     },
   });
 }

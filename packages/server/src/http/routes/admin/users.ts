@@ -1,14 +1,9 @@
-import { ROLES } from '@berth/protocol/admin/choices';
-import { type Role, USER_API } from '@berth/protocol/admin/users';
+import { USER_API } from '@berth/protocol/admin/users';
 import { RequestError } from '@berth/protocol/request-error';
-import type { Reply } from '@berth/web/reply';
 import { oneTimeUntil as untilOf } from '../../../core/access/one-time-password.ts';
-import type { Refused } from '../../../core/outcome.ts';
-import type { Accounts, PasswordSet } from '../../../services/access/accounts.ts';
+import type { Accounts } from '../../../services/access/accounts.ts';
 import type { Caller } from '../../access/caller.ts';
 import { adminRoutes } from '../../admin-route.ts';
-import { countReply } from '../../reply/count-reply.ts';
-import { refusalReply } from '../../reply/problem.ts';
 import { toWire } from '../../reply/to-wire.ts';
 import type { MustConfirm, Route, RouteInput } from '../../route.ts';
 
@@ -26,10 +21,12 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       mustConfirm: makesAdministrator,
       takesPassword: true,
       summary: 'Add an account; without a password the server generates one and returns it once',
-      errors: ['missing_parameters', 'account_exists', 'too_many_requests'],
+      errors: ['account_exists', 'too_many_requests'],
       handle: async ({ body, caller }, send) => {
-        const wish = { ...requireAccount(body), products: body.products, password: body.password ?? null };
-        return passwordReply(wish.name, await accounts.add(wish, caller.actor), send);
+        const { name, role, products, password = null } = body;
+        const outcome = await accounts.add({ name, role, products, password }, caller.actor);
+        if (outcome.kind === 'refused') return outcome;
+        return send({ name, password: outcome.oneTimePassword });
       },
     },
     'POST /api/admin/users/password': {
@@ -38,12 +35,12 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       mustConfirm: isOfAdministrator(accounts),
       takesPassword: true,
       summary: 'Set the password of another account, and end its sessions',
-      errors: ['missing_parameters', 'account_not_found', 'too_many_requests'],
-      handle: async ({ body, caller }, send) => {
-        const user = requireName(body);
-        requireAnother(user, caller, OWN_PASSWORD);
-        const outcome = await accounts.setPassword(user, body.password ?? null, caller.actor);
-        return passwordReply(user, outcome, send);
+      errors: ['account_not_found', 'too_many_requests'],
+      handle: async ({ body: { name, password = null }, caller }, send) => {
+        requireAnother(name, caller, OWN_PASSWORD);
+        const outcome = await accounts.setPassword(name, password, caller.actor);
+        if (outcome.kind === 'refused') return outcome;
+        return send({ name, password: outcome.oneTimePassword });
       },
     },
     'POST /api/admin/users/role': {
@@ -51,33 +48,26 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
       access: 'admin',
       mustConfirm: makesAdministrator,
       summary: 'Change the role of an account, and the products of an operator, at once',
-      errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
-      handle: async ({ body, caller }, send) => {
-        const { name, role } = requireAccount(body);
-        const outcome = await accounts.setRole(name, { role, products: body.products }, caller.actor);
-        return countReply(outcome, (changed) => send({ changed }));
-      },
+      errors: ['account_not_found', 'last_administrator'],
+      handle: ({ body: { name, role, products }, caller }) =>
+        accounts.setRole(name, { role, products }, caller.actor),
     },
     'POST /api/admin/users/remove': {
       name: 'admin_user_remove',
       access: 'admin',
       summary: 'Remove an account and end its sessions',
-      errors: ['missing_parameters', 'account_not_found', 'last_administrator'],
-      handle: async ({ body, caller }, send) =>
-        countReply(await accounts.remove(requireName(body), caller.actor), (removed) => send({ removed })),
+      errors: ['account_not_found', 'last_administrator'],
+      handle: ({ body, caller }) => accounts.remove(body.name, caller.actor),
     },
     'POST /api/admin/users/remove-second-factor': {
       name: 'admin_user_remove_second_factor',
       access: 'admin',
       mustConfirm: isOfAdministrator(accounts),
       summary: 'Remove the second factor of another account, and end its sessions',
-      errors: ['missing_parameters', 'account_not_found'],
-      handle: async ({ body, caller }, send) => {
-        const user = requireName(body);
-        requireAnother(user, caller, 'Turn off your own second factor with /api/admin/second-factor/remove.');
-        return countReply(await accounts.secondFactors.reset(user, caller.actor), (removed) =>
-          send({ removed }),
-        );
+      errors: ['account_not_found'],
+      handle: ({ body: { name }, caller }) => {
+        requireAnother(name, caller, 'Turn off your own second factor with /api/admin/second-factor/remove.');
+        return accounts.secondFactors.reset(name, caller.actor);
       },
     },
   });
@@ -108,31 +98,4 @@ function presentUser({ name: user, role, products, oneTime, secondFactor, create
 /** An unattended session must not be enough to take over its account. */
 function requireAnother(user: string, { holder }: Caller, message: string): void {
   if (holder?.account === user) throw new RequestError('forbidden', message);
-}
-
-function requireName({ name: user }: { readonly name?: string | undefined }): string {
-  if (user === undefined)
-    throw new RequestError('missing_parameters', '"name" is missing. Send the name of the account.');
-  return user;
-}
-
-function requireAccount({
-  name,
-  role,
-}: {
-  readonly name?: string | undefined;
-  readonly role?: Role | undefined;
-}) {
-  const account = requireName({ name });
-  if (role !== undefined) return { name: account, role };
-  throw new RequestError('missing_parameters', `"role" is missing. Send one of ${ROLES.join(', ')}.`);
-}
-
-function passwordReply(
-  name: string,
-  outcome: PasswordSet | Refused,
-  send: (answer: { readonly name: string; readonly password: string | null }) => Reply,
-): Reply {
-  if (outcome.kind === 'refused') return refusalReply(outcome);
-  return send({ name, password: outcome.oneTimePassword });
 }

@@ -32,8 +32,13 @@ describe('bars', () => {
   test('must be valid, as in the rules file', async (t) => {
     const { get, post } = await openTestApp(t);
     for (const [body, code, sentence] of [
-      [{ pattern: 'fay' }, 'missing_parameters', /^Send a "kind" \(user, host, address\) and a "pattern"\.$/],
-      [{ kind: 'user' }, 'missing_parameters', /^Send a "kind"/],
+      [
+        { pattern: 'fay' },
+        'missing_parameters',
+        /^"kind" is missing: what is barred: user, host, address\.$/,
+      ],
+      [{ kind: 'user' }, 'missing_parameters', /^"pattern" is missing: a name in which \*/],
+      [{}, 'missing_parameters', /^"kind" is missing: .*\. "pattern" is missing: /],
       [{ kind: 'team', pattern: 'fay' }, 'validation_error', /must be one of user, host, address/],
       [
         { kind: 'address', pattern: '10.0.0' },
@@ -46,6 +51,7 @@ describe('bars', () => {
       assert.equal(answer.body.code, code);
       assert.match(String(answer.body.message), sentence);
     }
+    assert.equal((await post('/api/admin/bars', {})).body.field, 'kind');
     assert.deepEqual((await get('/api/admin/bars')).body, { bars: [] });
   });
 

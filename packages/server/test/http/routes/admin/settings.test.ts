@@ -51,7 +51,7 @@ describe('settings', () => {
   test('are refused by name, and then none of them changes', async (t) => {
     const app = await openTestApp(t, { env: { BERTH_BACKUP_KEEP: '9' } });
     for (const [changes, code, sentence] of [
-      [undefined, 'missing_parameters', /^Send "changes"\.$/],
+      [undefined, 'missing_parameters', /^"changes" is missing: /],
       [
         { 'page.nam': 'x' },
         'validation_error',
