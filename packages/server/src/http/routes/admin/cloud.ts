@@ -42,13 +42,7 @@ export function cloudRoutes(link: CloudLink, offline: Offline): readonly Route[]
       summary: 'Consumption, and how much of it has been reported to the licensing cloud',
       handle: async (_, send) => {
         const records = await link.listBacklog();
-        return send({
-          meters: records.map(({ source: _, underWay, uncertain, ...meter }) => ({
-            ...toWire(meter),
-            under_way: underWay === null ? null : toWire(underWay),
-            uncertain: uncertain.map(toWire),
-          })),
-        });
+        return send({ meters: records.map(({ source: _, ...meter }) => toWire(meter)) });
       },
     },
     'POST /api/admin/reports/settle': {

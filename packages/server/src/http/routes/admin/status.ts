@@ -50,7 +50,7 @@ export function statusRoutes(services: StatusServices): readonly Route[] {
           version: facts.version,
           url: facts.readUrl(),
           uptime_seconds: facts.readUptimeSeconds(),
-          tls: presentTls(facts.readTls()),
+          ...toWire({ tls: facts.readTls() }),
           data: facts.data,
           database: facts.database,
           leader: oversight.isLeader(),
@@ -68,10 +68,6 @@ export function statusRoutes(services: StatusServices): readonly Route[] {
         }),
     },
   });
-}
-
-function presentTls(tls: CertificateFacts | null) {
-  return tls === null ? null : toWire(tls);
 }
 
 async function describeClock(oversight: Oversight) {
