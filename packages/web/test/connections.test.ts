@@ -15,9 +15,9 @@ function get(path: string, header = ''): string {
   return `GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n`;
 }
 
-function routeOf(path: string, handle: () => Reply | Promise<Reply>) {
+function routeOf(path: `/${string}`, handle: () => Reply | Promise<Reply>) {
   const about = { summary: 'For a test', answer: { kind: 'events', about: 'bytes' }, errors: [] } as const;
-  return defineRoute({ name: path, methods: ['GET'], paths: [path], access: 'public', ...about, handle });
+  return defineRoute(`GET ${path}`, { name: path, access: 'public', ...about, handle });
 }
 
 /** A stream that the test writes to. */

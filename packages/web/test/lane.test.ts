@@ -26,10 +26,8 @@ const HEAD_AND_HALF = post('quick').slice(0, -5);
 const REST = post('quick').slice(-5);
 
 function routeOf(name: string, handle: (request: HttpRequest) => Reply | Promise<Reply>) {
-  return defineRoute({
+  return defineRoute(`POST /api/v4/${name}`, {
     name,
-    methods: ['POST'],
-    paths: [`/api/v4/${name}`],
     access: 'client',
     summary: 'For a test',
     body: z.object({ user: z.string() }),

@@ -33,10 +33,8 @@ async function openListening(
 function waitingRoute() {
   const begun = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
-  const route = defineRoute({
+  const route = defineRoute('GET /waiting', {
     name: 'waiting',
-    methods: ['GET'],
-    paths: ['/waiting'],
     access: 'public',
     summary: 'Waits',
     answer: { kind: 'empty' },
@@ -86,10 +84,8 @@ describe('slow clients', () => {
 
 describe('a handler that crashes over a socket', () => {
   test('answers 500, and the connection and the server continue', async (t) => {
-    const route = defineRoute({
+    const route = defineRoute('POST /broken', {
       name: 'broken',
-      methods: ['POST'],
-      paths: ['/broken'],
       access: 'public',
       summary: 'Fails',
       answer: { kind: 'empty' },

@@ -8,10 +8,8 @@ import { json } from '../src/reply.ts';
 
 /** A server that responds with the peer it sees. */
 async function openMirror(t: TestContext, trustedProxies: readonly string[], host = '127.0.0.1') {
-  const route = defineRoute({
+  const route = defineRoute('GET /mirror', {
     name: 'mirror',
-    methods: ['GET'],
-    paths: ['/mirror'],
     access: 'public',
     summary: 'Who asks',
     answer: { kind: 'empty' },

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { Refused } from '../core/outcome.ts';
 import type { Executed } from '../services/lending/lending.ts';
 import { refusalReply } from './reply/problem.ts';
-import type { Route, RouteInput } from './route.ts';
+import { defineRoute, type Route, type RouteInput } from './route.ts';
 
 /** The fields of a query or a body; those that the operation requires are there. */
 type Fields<S, O extends Operation> = S extends z.ZodObject
@@ -65,13 +65,10 @@ export function adminRoutes<A extends Operations>(
     const operation = api[key as keyof Operations] as Operation;
     const { query, body: own, answer, ...about } = operation;
     const body = rest.mustConfirm === undefined ? own : own?.extend(CONFIRMATION).meta({ ...own.meta() });
-    const [method, path] = key.split(' ') as ['GET' | 'POST', string];
-    return {
+    const whole = {
       answer: { kind: 'json', schema: answer, csvToo, textToo },
       ...rest,
       errors: about.required === undefined ? errors : ['missing_parameters', ...errors],
-      methods: [method],
-      paths: [path],
       ...(query === undefined ? {} : { query: query.meta(about) }),
       ...(body === undefined ? {} : { body: body.meta(about) }),
       handle: async (input) => {
@@ -80,6 +77,7 @@ export function adminRoutes<A extends Operations>(
         return 'kind' in result ? outcomeReply(result, operation) : result;
       },
     } as Route;
+    return defineRoute(key as keyof Operations, whole);
   });
 }
 

@@ -137,10 +137,7 @@ export function createRoutes(services: Services): readonly Route[] {
       'Server',
       publicRoutes({ ...services, version: facts.version, findPage }),
       pageRoutes(findPage, services.settings.current.page.logo),
-    ),
-    ...tagged('Server', [metricsRoute(services.metrics)]),
-    ...tagged(
-      'Server',
+      [metricsRoute(services.metrics)],
       docsRoutes(() => routes, facts.version),
     ),
   ];

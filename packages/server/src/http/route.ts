@@ -128,7 +128,7 @@ export interface RouteInput {
 /** A route definition; its handler has the types of its schemas. */
 type TypedRoute<Q extends z.ZodObject, B extends z.ZodObject> = Omit<
   Route,
-  'query' | 'body' | 'handle' | 'errors'
+  'methods' | 'paths' | 'query' | 'body' | 'handle' | 'errors'
 > & {
   readonly errors?: Route['errors'];
   readonly query?: Q;
@@ -138,10 +138,17 @@ type TypedRoute<Q extends z.ZodObject, B extends z.ZodObject> = Omit<
   ): Promise<Reply> | Reply;
 };
 
+/** Methods, a path and its aliases: `POST /api/v4/register /api/v4/floating/register`. */
+type Place = `${'GET' | 'POST' | 'GET POST'} /${string}`;
+
 export function defineRoute<Q extends z.ZodObject = z.ZodObject, B extends z.ZodObject = z.ZodObject>(
+  place: Place,
   route: TypedRoute<Q, B>,
 ): Route {
-  return { errors: [], ...route } as unknown as Route;
+  const words = place.split(' ');
+  const methods = words.filter((word) => !word.startsWith('/'));
+  const paths = words.slice(methods.length);
+  return { errors: [], ...route, methods, paths } as unknown as Route;
 }
 
 /** A GET with an equivalent POST has side effects. */

@@ -7,11 +7,9 @@ import { FOREIGN, openTestApp, type TestAnswer } from '../../../../test/support/
 import { Fault } from '../../src/core/nouns/fault.ts';
 import { defineRoute, type Route } from '../../src/http/route.ts';
 
-function throwingRoute(path: string, error: unknown) {
-  return defineRoute({
+function throwingRoute(path: `/${string}`, error: unknown) {
+  return defineRoute(`GET POST ${path}`, {
     name: 'broken',
-    methods: ['GET', 'POST'],
-    paths: [path],
     access: 'public',
     summary: 'Fails',
     answer: { kind: 'empty' },
@@ -24,10 +22,8 @@ function throwingRoute(path: string, error: unknown) {
 
 /** A route that takes a second of the manual clock. */
 function slowRoute(pass: () => void) {
-  return defineRoute({
+  return defineRoute('GET /slow', {
     name: 'slow',
-    methods: ['GET'],
-    paths: ['/slow'],
     access: 'public',
     summary: 'Takes its time',
     answer: { kind: 'text', example: 'done' },

@@ -12,10 +12,8 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
   const document = madeOnce(() => JSON.stringify(describe()));
   const page = madeOnce(() => renderDocs(routes(), describe()));
   return [
-    defineRoute({
+    defineRoute('GET /api/v4/openapi.json', {
       name: 'openapi',
-      methods: ['GET'],
-      paths: ['/api/v4/openapi.json'],
       access: 'public',
       summary: 'This API as an OpenAPI document',
       answer: {
@@ -24,19 +22,15 @@ export function docsRoutes(routes: () => readonly Route[], version: string): rea
       },
       handle: () => jsonText(document()),
     }),
-    defineRoute({
+    defineRoute('GET /api/v4/docs', {
       name: 'docs',
-      methods: ['GET'],
-      paths: ['/api/v4/docs'],
       access: 'public',
       summary: 'This API as a page to read',
       answer: { kind: 'page', type: 'text/html' },
       handle: () => ({ status: 200, body: page(), type: 'html' }),
     }),
-    defineRoute({
+    defineRoute('GET /api/v4/docs.css', {
       name: 'docs_style',
-      methods: ['GET'],
-      paths: ['/api/v4/docs.css'],
       access: 'public',
       summary: 'The style of that page',
       answer: { kind: 'page', type: 'text/css' },

@@ -2,10 +2,8 @@ import type { Metrics } from '../../services/metrics/metrics.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 export function metricsRoute(metrics: Metrics): Route {
-  return defineRoute({
+  return defineRoute('GET /metrics', {
     name: 'metrics',
-    methods: ['GET'],
-    paths: ['/metrics'],
     access: 'monitor',
     summary: 'The state of the server for monitoring, in the format of Prometheus',
     answer: { kind: 'metrics' },

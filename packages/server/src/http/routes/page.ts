@@ -42,10 +42,8 @@ const MAX_LOGO_BYTES = 100 * 1024;
 
 /** The file is read each time: it may be replaced, and is asked for once by each page. */
 function logoRoute(file: string): Route {
-  return defineRoute({
+  return defineRoute('GET /assets/logo', {
     name: 'page_logo',
-    methods: ['GET'],
-    paths: ['/assets/logo'],
     access: 'public',
     summary: "The logo for the administrator's page; empty if there is none",
     answer: { kind: 'page', type: 'image/svg+xml' },
@@ -80,10 +78,8 @@ export async function pageReply(findPage: FindPage): Promise<Reply> {
 
 function fileRoute(name: FileName, findPage: FindPage): Route {
   const { path, type, media } = FILES[name];
-  return defineRoute({
+  return defineRoute(`GET ${path}`, {
     name: `page_${name}`,
-    methods: ['GET'],
-    paths: [path],
     access: 'public',
     summary: `The ${name} of the administrator's page`,
     query: z.object({ v: described(z.string().optional(), 'Its version, for caches.') }),

@@ -34,10 +34,8 @@ const rootObject = z.object({
 });
 
 function rootRoute({ version, findPage }: PublicServices): Route {
-  return defineRoute({
+  return defineRoute('GET /', {
     name: 'root',
-    methods: ['GET'],
-    paths: ['/'],
     access: 'public',
     summary: "Identify the license server; with text/html, the administrator's page",
     answer: { kind: 'json', schema: rootObject },
@@ -49,10 +47,8 @@ function rootRoute({ version, findPage }: PublicServices): Route {
 }
 
 function healthRoute(oversight: Oversight): Route {
-  return defineRoute({
+  return defineRoute('GET /api/v4/health', {
     name: 'health',
-    methods: ['GET'],
-    paths: ['/api/v4/health'],
     access: 'public',
     summary: 'Whether the server can lend slots now',
     answer: { kind: 'json', schema: z.object({ status: described(z.literal('ok'), 'Always "ok".') }) },
@@ -65,10 +61,8 @@ function healthRoute(oversight: Oversight): Route {
 }
 
 function authRoute(accounts: Accounts): Route {
-  return defineRoute({
+  return defineRoute('GET /auth', {
     name: 'auth',
-    methods: ['GET'],
-    paths: ['/auth'],
     access: 'public',
     takesPassword: true,
     summary: 'Exchange a name and a password (HTTP Basic) for a token',
@@ -106,10 +100,8 @@ const keyObject = z
 const KEY_SET_HEADERS = { 'Cache-Control': 'public, max-age=60' };
 
 function keySetRoute({ grantKeys, identity }: PublicServices): Route {
-  return defineRoute({
+  return defineRoute('GET /.well-known/jwks.json', {
     name: 'jwks',
-    methods: ['GET'],
-    paths: ['/.well-known/jwks.json'],
     access: 'public',
     summary: 'The keys that verify grants, and the public id of the store',
     answer: {

@@ -269,10 +269,8 @@ function withoutNumbers(answer: string): string {
 }
 
 test('a new route refuses limited operators until it says that it is for them', async (t) => {
-  const route = defineRoute({
+  const route = defineRoute('GET /new', {
     name: 'new',
-    methods: ['GET'],
-    paths: ['/new'],
     access: 'viewer',
     summary: 'New',
     answer: { kind: 'empty' },

@@ -21,10 +21,8 @@ import { LICENSE_REFUSALS, targetOf } from './lending.ts';
 
 export function consumptionRoutes(counting: Counting): readonly Route[] {
   return [
-    defineRoute({
+    defineRoute('POST /api/v4/add_consumption', {
       name: 'add_consumption',
-      methods: ['POST'],
-      paths: ['/api/v4/add_consumption'],
       access: 'client',
       isForProducts: true,
       summary: "Add to the license's total; with the header Idempotency-Key a repeat counts once",
@@ -43,10 +41,8 @@ export function consumptionRoutes(counting: Counting): readonly Route[] {
           presentConsumption,
         ),
     }),
-    defineRoute({
+    defineRoute('POST /api/v4/add_feature_consumption', {
       name: 'add_feature_consumption',
-      methods: ['POST'],
-      paths: ['/api/v4/add_feature_consumption'],
       access: 'client',
       isForProducts: true,
       summary: "Add to a feature's total; with the header Idempotency-Key a repeat counts once",
@@ -89,9 +85,7 @@ function readIdempotencyKey(headers: HeaderFields): string | null {
   throw new RequestError(
     'validation_error',
     'The Idempotency-Key must be 1 to 256 printable ASCII characters without blanks.',
-    {
-      field: 'Idempotency-Key',
-    },
+    { field: 'Idempotency-Key' },
   );
 }
 

@@ -37,10 +37,8 @@ export function featureRoutes(services: FeatureServices): readonly Route[] {
 }
 
 function featureRegisterRoute({ counting, grants, replyDenial }: FeatureServices): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/featureRegister /api/v4/check_license_feature', {
     name: 'feature_register',
-    methods: ['POST'],
-    paths: ['/api/v4/featureRegister', '/api/v4/check_license_feature'],
     access: 'client',
     isForProducts: true,
     summary: 'Lend a slot of a floating feature, or renew it; with borrowed_until, hold it until then',
@@ -75,10 +73,8 @@ function featureRegisterRoute({ counting, grants, replyDenial }: FeatureServices
 }
 
 function featureReleaseRoute(counting: Counting): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/featureRelease /api/v4/feature_release', {
     name: 'feature_release',
-    methods: ['POST'],
-    paths: ['/api/v4/featureRelease', '/api/v4/feature_release'],
     access: 'client',
     isForProducts: true,
     summary: 'Return the slot of a feature; with instance, let a program leave it',
@@ -100,10 +96,8 @@ function featureReleaseRoute(counting: Counting): Route {
 }
 
 function featureReleaseAllRoute(counting: Counting): Route {
-  return defineRoute({
+  return defineRoute('GET POST /api/v4/featureRelease/all /api/v4/feature_release/all', {
     name: 'feature_release_all',
-    methods: ['GET', 'POST'],
-    paths: ['/api/v4/featureRelease/all', '/api/v4/feature_release/all'],
     access: 'admin',
     summary: 'Release all feature slots of all licenses',
     answer: { kind: 'empty' },

@@ -14,10 +14,8 @@ interface KeyServices {
 
 export function keyRoutes({ credentials, allowKeysInUrl }: KeyServices): readonly Route[] {
   return [
-    defineRoute({
+    defineRoute('GET POST /api/v4/setKeys', {
       name: 'set_keys',
-      methods: ['GET', 'POST'],
-      paths: ['/api/v4/setKeys'],
       access: 'admin',
       summary: "Set the vendor's two keys for the licensing cloud, or one of them; prefer POST",
       query: setKeysRequest,

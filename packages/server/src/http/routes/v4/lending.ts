@@ -58,10 +58,8 @@ export function lendingRoutes(services: LendingServices): readonly Route[] {
 }
 
 function registerRoute({ lending, grants, replyDenial }: LendingServices): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/register /api/v4/floating/register', {
     name: 'register',
-    methods: ['POST'],
-    paths: ['/api/v4/register', '/api/v4/floating/register'],
     access: 'client',
     isForProducts: true,
     summary: 'Lend a slot to a user, or renew the one they hold (the heartbeat)',
@@ -81,10 +79,8 @@ function registerRoute({ lending, grants, replyDenial }: LendingServices): Route
 }
 
 function borrowRoute({ lending, grants, replyDenial }: LendingServices): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/borrow', {
     name: 'borrow',
-    methods: ['POST'],
-    paths: ['/api/v4/borrow'],
     access: 'client',
     isForProducts: true,
     summary: 'Lend a slot and hold it until an instant, heartbeats or not',
@@ -107,10 +103,8 @@ function borrowRoute({ lending, grants, replyDenial }: LendingServices): Route {
 }
 
 function unregisterRoute(lending: Lending): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/unregister /api/v4/floating/unregister', {
     name: 'unregister',
-    methods: ['POST'],
-    paths: ['/api/v4/unregister', '/api/v4/floating/unregister'],
     access: 'client',
     isForProducts: true,
     summary: 'Return a slot, borrowed or not; with instance, let a program leave it',
@@ -131,10 +125,8 @@ function unregisterRoute(lending: Lending): Route {
 }
 
 function unregisterAllRoute(lending: Lending): Route {
-  return defineRoute({
+  return defineRoute('GET POST /api/v4/unregister/all /api/v4/floating/unregister/all', {
     name: 'unregister_all',
-    methods: ['GET', 'POST'],
-    paths: ['/api/v4/unregister/all', '/api/v4/floating/unregister/all'],
     access: 'admin',
     summary: 'Release all slots of all licenses, including borrowed ones',
     answer: { kind: 'empty' },

@@ -10,10 +10,8 @@ import { targetOf } from './lending.ts';
 
 export function licenseRoutes(catalogue: Catalogue): readonly Route[] {
   return [
-    defineRoute({
+    defineRoute('GET /api/v4/license', {
       name: 'license',
-      methods: ['GET'],
-      paths: ['/api/v4/license'],
       access: 'client',
       isForProducts: true,
       summary: 'The license that answers for a product',
@@ -26,10 +24,8 @@ export function licenseRoutes(catalogue: Catalogue): readonly Route[] {
         return jsonText(presentLicense({ ...record, registration: null }));
       },
     }),
-    defineRoute({
+    defineRoute('GET /api/v4/licenses', {
       name: 'licenses',
-      methods: ['GET'],
-      paths: ['/api/v4/licenses'],
       access: 'client',
       isForProducts: true,
       summary: 'All licenses of a product, the most recently added first',

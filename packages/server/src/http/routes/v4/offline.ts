@@ -27,10 +27,8 @@ export function offlineRoutes(offline: Offline): readonly Route[] {
 }
 
 function generateRoute(offline: Offline): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/license/generate', {
     name: 'license_generate',
-    methods: ['POST'],
-    paths: ['/api/v4/license/generate'],
     access: 'admin',
     summary: 'Create a file that requests or returns a license; text/plain returns the file',
     body: generateRequest,
@@ -58,10 +56,8 @@ export function wantsText(request: RequestHead): boolean {
 }
 
 function uploadRoute(offline: Offline): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/license/upload', {
     name: 'license_upload',
-    methods: ['POST'],
-    paths: ['/api/v4/license/upload'],
     access: 'admin',
     summary: 'Install a license file: the answer to a request, or a refresh of an installed license',
     takesFile: true,
@@ -92,28 +88,24 @@ function uploadRoute(offline: Offline): Route {
 }
 
 function airgapGenerateRoute(offline: Offline): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/airgap/generate', {
     name: 'airgap_generate',
-    methods: ['POST'],
-    paths: ['/api/v4/airgap/generate'],
     access: 'admin',
     summary: "Create this server's activation code from the vendor's initialization code",
     body: airgapGenerateRequest,
     answer: { kind: 'json', schema: airgapGenerateAnswer },
     errors: ['missing_parameters', 'airgap_code_invalid'],
     handle: async ({ body, caller }) => {
-      const { license_key, signing_key } = body;
-      const wish = { licenseKey: license_key ?? null, initializationCode: signing_key ?? null };
+      const { license_key: licenseKey = null, signing_key: initializationCode = null } = body;
+      const wish = { licenseKey, initializationCode };
       return json({ status: 'ok', ...toWire(await offline.activateByCode(wish, caller.actor)) });
     },
   });
 }
 
 function airgapLicenseRoute(offline: Offline): Route {
-  return defineRoute({
+  return defineRoute('POST /api/v4/airgap/license', {
     name: 'airgap_license',
-    methods: ['POST'],
-    paths: ['/api/v4/airgap/license'],
     access: 'admin',
     summary: "Install a policy file with the vendor's confirmation code",
     body: airgapLicenseRequest,
@@ -129,13 +121,9 @@ function airgapLicenseRoute(offline: Offline): Route {
       'airgap_policy_mismatch',
     ],
     handle: async ({ body, caller }) => {
-      const { license_policy, license_key, policy_id, confirmation_code } = body;
-      const wish = {
-        policy: license_policy ?? null,
-        licenseKey: license_key ?? null,
-        policyId: policy_id ?? null,
-        confirmationCode: confirmation_code ?? null,
-      };
+      const { license_policy: policy = null, license_key: licenseKey = null } = body;
+      const { policy_id: policyId = null, confirmation_code: confirmationCode = null } = body;
+      const wish = { policy, licenseKey, policyId, confirmationCode };
       return licenseReply(await offline.installPolicy(wish, caller.actor));
     },
   });

@@ -15,10 +15,8 @@ interface PasswordServices {
 /** Without credentials, it is the password of the first administrator. */
 export function passwordRoutes({ accounts, allowKeysInUrl }: PasswordServices): readonly Route[] {
   return [
-    defineRoute({
+    defineRoute('GET POST /api/v4/setPassword', {
       name: 'set_password',
-      methods: ['GET', 'POST'],
-      paths: ['/api/v4/setPassword'],
       access: 'password',
       isForProducts: true,
       takesPassword: true,

@@ -2,10 +2,10 @@ import { licenseObject } from '@berth/protocol/api/license-object';
 import { addProductRequest, removeProductAnswer, removeProductRequest } from '@berth/protocol/api/products';
 import { RequestError } from '@berth/protocol/request-error';
 import { json, jsonText } from '@berth/web/reply';
-import { licenseId } from '../../../core/nouns/license.ts';
 import type { CloudLink } from '../../../services/cloud/cloud-link.ts';
 import { presentLicense } from '../../reply/present-license.ts';
 import { defineRoute, type Route } from '../../route.ts';
+import { targetOf } from './lending.ts';
 
 interface ProductServices {
   readonly cloudLink: CloudLink;
@@ -30,10 +30,8 @@ export function productRoutes(services: ProductServices): readonly Route[] {
 }
 
 function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route {
-  return defineRoute({
+  return defineRoute('GET POST /api/v4/addProduct', {
     name: 'add_product',
-    methods: ['GET', 'POST'],
-    paths: ['/api/v4/addProduct'],
     access: 'admin',
     summary: 'Activate a license at the licensing cloud and add it, or refresh an installed one; prefer POST',
     query: addProductRequest,
@@ -55,14 +53,9 @@ function addProductRoute({ cloudLink, allowKeysInUrl }: ProductServices): Route 
     ],
     handle: async ({ query, body, caller }) => {
       if (typeof query.password === 'string' && !allowKeysInUrl) throw passwordInUrl();
-      const { product, username, password, license_key } = { ...query, ...body };
-      const request = {
-        product: product ?? null,
-        licenseKey: license_key ?? null,
-        username: username ?? null,
-        password: password ?? null,
-      };
-      const record = await cloudLink.add(request, caller.actor);
+      const given = { ...query, ...body };
+      const { product = null, license_key: licenseKey = null, username = null, password = null } = given;
+      const record = await cloudLink.add({ product, licenseKey, username, password }, caller.actor);
       return jsonText(presentLicense({ ...record, registration: null }));
     },
   });
@@ -76,10 +69,8 @@ function passwordInUrl(): RequestError {
 }
 
 function removeProductRoute({ cloudLink }: ProductServices): Route {
-  return defineRoute({
+  return defineRoute('GET POST /api/v4/removeProduct', {
     name: 'remove_product',
-    methods: ['GET', 'POST'],
-    paths: ['/api/v4/removeProduct'],
     access: 'admin',
     summary: 'Deactivate a license at the licensing cloud and remove it',
     query: removeProductRequest,
@@ -93,12 +84,8 @@ function removeProductRoute({ cloudLink }: ProductServices): Route {
       ...CLOUD_ERRORS,
     ],
     handle: async ({ query, body, caller }) => {
-      const { product, license_id, license_key } = { ...query, ...body };
-      const request = {
-        product: product ?? null,
-        licenseId: license_id === undefined ? null : licenseId(license_id),
-        licenseKey: license_key ?? null,
-      };
+      const given = { ...query, ...body };
+      const request = { ...targetOf(given), licenseKey: given.license_key ?? null };
       const removed = await cloudLink.remove(request, false, caller.actor);
       return json({ license_id: removed.id, product: removed.product });
     },
