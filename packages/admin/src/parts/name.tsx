@@ -1,5 +1,5 @@
 import { escapeHidden } from '@berth/protocol/hidden-characters';
-import { linkToPerson } from '../data/route.ts';
+import { linkTo, linkToPerson } from '../data/route.ts';
 import { sayUser } from '../words/describe-event.ts';
 
 /** So many characters at the end of a long name stay visible: names differ there. */
@@ -44,6 +44,23 @@ export function UserName({ user, others = false }: UserNameProps) {
   return (
     <a class="plain-link" aria-label={user} href={linkToPerson(user)}>
       <Name text={user} />
+    </a>
+  );
+}
+
+interface LicenseNameProps {
+  readonly id: number;
+  readonly name: string;
+  readonly isStrong?: boolean;
+  /** Whether it looks like text. */
+  readonly isPlain?: boolean;
+}
+
+/** The name of a license, which leads to its page. */
+export function LicenseName({ id, name, isStrong, isPlain = false }: LicenseNameProps) {
+  return (
+    <a class={isPlain ? 'plain-link' : undefined} href={linkTo(`licenses/${id}`)}>
+      <Name text={name} isStrong={isStrong ?? false} />
     </a>
   );
 }

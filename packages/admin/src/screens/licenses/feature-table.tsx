@@ -21,32 +21,31 @@ interface FeatureTableProps {
 export function FeatureTable({ features, product }: FeatureTableProps) {
   const rules = useRules().data?.rules ?? [];
   return (
-    <Table columns={['Feature', 'Code', ['Limit', 'slots-column'], 'Used', 'State', 'Ends']} isTall>
-      {features.map((feature) => (
-        <tr key={feature.code}>
-          <td class="grow cut">
-            <Name text={feature.name || feature.code} isStrong />
-          </td>
-          <td class="cut">
-            <code>
-              <Name text={feature.code} />
-            </code>
-          </td>
-          <td class="wide">
-            <Limit feature={feature} reserved={listReserved(rules, product, feature.code)} />
-          </td>
-          <td class="nowrap">
-            <Used feature={feature} />
-          </td>
-          <td>
-            <State {...judgeFeature(feature)} />
-          </td>
-          <td class="nowrap">
-            <Time at={feature.expiry_date} as="day" none="With the license" />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      rows={features}
+      keyOf={({ code }) => code}
+      isTall
+      columns={[
+        ['Feature', ({ name, code }) => <Name text={name || code} isStrong />, 'grow cut'],
+        ['Code', drawCode, 'cut'],
+        [
+          'Limit',
+          (feature) => <Limit feature={feature} reserved={listReserved(rules, product, feature.code)} />,
+          'wide slots-column',
+        ],
+        ['Used', drawUse, 'nowrap'],
+        ['State', (feature) => <State {...judgeFeature(feature)} />],
+        ['Ends', (one) => <Time at={one.expiry_date} as="day" none="With the license" />, 'nowrap'],
+      ]}
+    />
+  );
+}
+
+function drawCode({ code }: Feature) {
+  return (
+    <code>
+      <Name text={code} />
+    </code>
   );
 }
 
@@ -74,7 +73,7 @@ function Limit({ feature, reserved }: LimitProps) {
   return <span class="quiet">no limit of its own</span>;
 }
 
-function Used({ feature }: { readonly feature: Feature }) {
+function drawUse(feature: Feature) {
   const counted = countedOf(feature);
   if (feature.is_floating) {
     const { slots, used } = slotsOf(feature);

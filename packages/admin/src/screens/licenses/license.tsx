@@ -212,21 +212,15 @@ function History({ license }: { readonly license: License }) {
 function EventTable({ events }: { readonly events: readonly AuditEvent[] }) {
   if (events.length === 0) return <p class="quiet">Nothing is recorded.</p>;
   return (
-    <Table columns={['Time', 'What happened', 'User', 'By']}>
-      {events.map((event, index) => (
-        <tr key={`${event.seq} ${index}`}>
-          <td class="nowrap">
-            <Time at={event.at} />
-          </td>
-          <td class="wide sentence-cell" dir="auto">
-            {describeEvent(event)}
-          </td>
-          <td class="cut">{typeof event.user === 'string' ? <UserName user={event.user} /> : '–'}</td>
-          <td class="cut second">
-            <Name text={sayActor(event)} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      rows={events}
+      keyOf={({ seq }, index) => `${seq} ${index}`}
+      columns={[
+        ['Time', ({ at }) => <Time at={at} />, 'nowrap'],
+        ['What happened', (event) => <div dir="auto">{describeEvent(event)}</div>, 'wide sentence-cell'],
+        ['User', ({ user }) => (typeof user === 'string' ? <UserName user={user} /> : '–'), 'cut'],
+        ['By', (event) => <Name text={sayActor(event)} />, 'cut second'],
+      ]}
+    />
   );
 }

@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Name, UserName } from '../../parts/name.tsx';
 import { Show } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table, TwoLines } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { groupLine, type Line, sayLineNote, sayWait, sayWhy, type WaitingUser } from '../../words/line.ts';
@@ -75,41 +75,18 @@ function Group({ title, line, licenses, name }: GroupProps) {
         </h3>
       )}
       <Table
-        columns={[
-          ['Place', 'line-place'],
-          'User',
-          hasFeatures && 'Waits for',
-          ['Why', 'line-why'],
-          ['Since', 'number'],
-        ]}
+        rows={line.slice(0, shown)}
+        keyOf={({ feature, user }) => `${feature} ${user}`}
+        rowClass="line-row"
         isTall
-      >
-        {line.slice(0, shown).map((one) => (
-          <tr key={`${one.feature} ${one.user}`} class="line-row">
-            <td>{formatNumber(one.position)}</td>
-            <td class="grow cut">
-              <span class="two">
-                <UserName user={one.user} />
-                <span>{sayWhere(one)}</span>
-              </span>
-            </td>
-            {hasFeatures && (
-              <td class="cut">
-                <Name text={one.feature ?? name} />
-              </td>
-            )}
-            <td class="wide">
-              <Why one={one} licenses={licenses} />
-            </td>
-            <td class="number">
-              <span class="two">
-                <Moment at={one.since} />
-                <span>{sayWait(one.waited_seconds)}</span>
-              </span>
-            </td>
-          </tr>
-        ))}
-      </Table>
+        columns={[
+          ['Place', ({ position }) => formatNumber(position), 'line-place'],
+          ['User', drawUser, 'grow cut'],
+          hasFeatures && ['Waits for', ({ feature }) => <Name text={feature ?? name} />, 'cut'],
+          ['Why', (one) => drawWhy(one, licenses), 'wide line-why'],
+          ['Since', drawSince, 'number'],
+        ]}
+      />
       {line.length > shown && (
         <p class="gap">
           <Button as="link" onClick={() => setShown(shown * 5)}>
@@ -121,16 +98,16 @@ function Group({ title, line, licenses, name }: GroupProps) {
   );
 }
 
-function sayWhere({ os_hostname, address, is_connected }: WaitingUser): string {
-  return [os_hostname ?? address ?? [], is_connected ? [] : 'left a moment ago'].flat().join(', ');
+function drawUser({ user, os_hostname, address, is_connected }: WaitingUser) {
+  const where = [os_hostname ?? address ?? [], is_connected ? [] : 'left a moment ago'].flat().join(', ');
+  return <TwoLines first={<UserName user={user} />} second={where} />;
 }
 
-function Why({ one, licenses }: { readonly one: WaitingUser; readonly licenses: readonly License[] }) {
+function drawSince({ since, waited_seconds }: WaitingUser) {
+  return <TwoLines first={<Moment at={since} />} second={sayWait(waited_seconds)} />;
+}
+
+function drawWhy(one: WaitingUser, licenses: readonly License[]) {
   const [word, clause] = sayWhy(one, licenses);
-  return (
-    <span class="two">
-      <b>{word}</b>
-      <span dir="auto">{clause}</span>
-    </span>
-  );
+  return <TwoLines first={<b>{word}</b>} second={<bdi>{clause}</bdi>} />;
 }

@@ -4,11 +4,11 @@ import { Sparkline } from '../../charts/sparkline.tsx';
 import { readNow } from '../../clock.ts';
 import { goTo, linkTo } from '../../data/route.ts';
 import { may } from '../../data/session.ts';
-import { Name } from '../../parts/name.tsx';
+import { LicenseName, Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { AmountBar, ReservedLine, SlotBar } from '../../parts/slot-bar.tsx';
 import { Empty } from '../../parts/states.tsx';
-import { Table } from '../../parts/table.tsx';
+import { Table, TwoLines } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { forecast, PERIOD_WORDS } from '../../words/forecast.ts';
 import { countedOf, nameOf, rank, worstOf } from '../../words/judge-license.ts';
@@ -34,74 +34,47 @@ export function LicenseTable({ licenses, history, denied, reserved }: LicenseTab
     );
   return (
     <Table
+      rows={sorted}
+      keyOf={({ license }) => license.id}
+      rowClass="opens"
+      onOpen={({ license }) => goTo(linkTo(`licenses/${license.id}`))}
       isTall
       columns={[
-        'License',
-        'State',
-        ['Slots', 'slots-column'],
-        'In use',
-        history !== null && ['Last 24 hours', 'col-spark'],
-        denied !== null && ['Denials today', 'number'],
-        ['Ends', 'col-ends'],
+        ['License', drawName, 'grow name-column'],
+        ['State', ({ verdict: { level, word } }) => <State level={level} word={word} />],
+        [
+          'Slots',
+          ({ license }) => <Bars license={license} reserved={reserved.get(license.id) ?? []} />,
+          'wide slots-column',
+        ],
+        ['In use', drawUse],
+        history !== null && [
+          'Last 24 hours',
+          ({ license }) => <Spark {...{ license, history }} />,
+          'col-spark',
+        ],
+        denied !== null && [
+          'Denials today',
+          ({ license: { id } }) => <DenialCount license={id} count={denied.get(id) ?? 0} />,
+          'number',
+        ],
+        ['Ends', ({ license }) => <Time at={license.ends_at} as="day" none="Never" />, 'col-ends nowrap'],
       ]}
-    >
-      {sorted.map(({ license, verdict }) => (
-        <LicenseRow key={license.id} {...{ license, verdict, history, denied, reserved }} />
-      ))}
-    </Table>
+    />
   );
 }
 
-interface LicenseRowProps extends Omit<LicenseTableProps, 'licenses'> {
-  readonly license: License;
-  readonly verdict: ReturnType<typeof worstOf>;
-}
-
-function LicenseRow({ license, verdict, history, denied, reserved }: LicenseRowProps) {
+function drawName({ license }: { readonly license: License }) {
   return (
-    <tr class="opens" onClick={(event) => open(event, license.id)}>
-      <td class="grow name-column">
-        <span class="two">
-          <a class="plain-link" href={linkTo(`licenses/${license.id}`)}>
-            <Name text={nameOf(license)} isStrong />
-          </a>
-          <Name text={license.product} />
-        </span>
-      </td>
-      <td>
-        <State level={verdict.level} word={verdict.word} />
-      </td>
-      <td class="wide">
-        <Bars license={license} reserved={reserved.get(license.id) ?? []} />
-      </td>
-      <td>
-        <InUse license={license} />
-      </td>
-      {history !== null && (
-        <td class="col-spark">
-          <Spark license={license} history={history} />
-        </td>
-      )}
-      {denied !== null && (
-        <td class="number">
-          <DenialCount license={license.id} count={denied.get(license.id) ?? 0} />
-        </td>
-      )}
-      <td class="col-ends nowrap">
-        <Time at={license.ends_at} as="day" none="Never" />
-      </td>
-    </tr>
+    <span class="two">
+      <LicenseName id={license.id} name={nameOf(license)} isStrong isPlain />
+      <Name text={license.product} />
+    </span>
   );
 }
 
 function compareNames(one: License, other: License): number {
   return nameOf(one).localeCompare(nameOf(other)) || one.id - other.id;
-}
-
-/** A click anywhere in the row, except on a link, which does it anyway. */
-function open(event: MouseEvent, id: number): void {
-  if (event.target instanceof Element && event.target.closest('a, button') !== null) return;
-  goTo(linkTo(`licenses/${id}`));
 }
 
 interface BarsProps {
@@ -127,20 +100,17 @@ function Bars({ license, reserved }: BarsProps) {
   );
 }
 
-function InUse({ license }: { readonly license: License }) {
+function drawUse({ license }: { readonly license: License }) {
   const counted = countedOf(license);
   const lent = license.borrowed === 0 ? 'none borrowed' : `${formatNumber(license.borrowed)} borrowed`;
   const period = counted?.period == null ? '' : ` ${PERIOD_WORDS[counted.period]}`;
-  return (
-    <span class="two">
-      <span>
-        <b>{formatNumber(license.floating_in_use)}</b> of {formatNumber(license.floating_users)}
-      </span>
-      <span>
-        {counted === null ? lent : `${formatAmount(counted.total)} of ${formatAmount(counted.max)}${period}`}
-      </span>
+  const used = (
+    <span>
+      <b>{formatNumber(license.floating_in_use)}</b> of {formatNumber(license.floating_users)}
     </span>
   );
+  const consumed = counted && `${formatAmount(counted.total)} of ${formatAmount(counted.max)}${period}`;
+  return <TwoLines first={used} second={consumed ?? lent} />;
 }
 
 function Spark({ license, history }: { readonly license: License; readonly history: SlotHistory }) {

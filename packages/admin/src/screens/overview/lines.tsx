@@ -1,8 +1,7 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import { useLine } from '../../data/overview.ts';
-import { linkTo } from '../../data/route.ts';
 import { Section } from '../../parts/head.tsx';
-import { Name } from '../../parts/name.tsx';
+import { LicenseName, Name } from '../../parts/name.tsx';
 import { Table } from '../../parts/table.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { listLines, sayWait } from '../../words/line.ts';
@@ -19,32 +18,19 @@ export function Lines({ licenses }: { readonly licenses: readonly License[] }) {
   return (
     <Section title="Waiting" note={note}>
       <Table
+        rows={listLines(line, licenses)}
+        keyOf={({ product }) => product}
+        hasLabels
         columns={[
-          ['License', 'most'],
-          ['Waiting', 'number'],
-          ['Longest wait', 'number'],
+          ['License', drawLender, 'grow cut most'],
+          ['Waiting', (one) => formatNumber(one.waiting), 'number'],
+          ['Longest wait', ({ longestSeconds }) => sayWait(longestSeconds), 'number'],
         ]}
-      >
-        {listLines(line, licenses).map(({ license, product, waiting: own, longestSeconds }) => (
-          <tr key={product}>
-            <td class="grow cut">
-              {license === null ? (
-                <Name text={product} />
-              ) : (
-                <a href={linkTo(`licenses/${license.id}`)}>
-                  <Name text={nameOf(license)} />
-                </a>
-              )}
-            </td>
-            <td class="number" data-label="Waiting">
-              {formatNumber(own)}
-            </td>
-            <td class="number" data-label="Longest wait">
-              {sayWait(longestSeconds)}
-            </td>
-          </tr>
-        ))}
-      </Table>
+      />
     </Section>
   );
+}
+
+function drawLender({ license, product }: ReturnType<typeof listLines>[number]) {
+  return license === null ? <Name text={product} /> : <LicenseName id={license.id} name={nameOf(license)} />;
 }

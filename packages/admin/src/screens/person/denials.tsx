@@ -47,11 +47,16 @@ export function Denials({ user, licenses }: DenialsProps) {
   const end = <a href={linkTo('audit', { user, kind: 'slot_denied,denials_repeated' })}>All in Audit</a>;
   return (
     <Section title="Denials" note={`${formatNumber(data.total)} in ${WEEKS} weeks`} end={end}>
-      <Table columns={['Time', 'Why', 'Since then']}>
-        {denials.map((denial) => (
-          <DenialLine key={keyOf(denial)} denial={denial} after={sayAfter(denial, denials, later)} />
-        ))}
-      </Table>
+      <Table
+        rows={denials}
+        keyOf={keyOf}
+        rowClass="top"
+        columns={[
+          ['Time', ({ last_at }) => <Time at={last_at} />, 'nowrap'],
+          ['Why', drawReason, 'wide grow'],
+          ['Since then', (denial) => sayAfter(denial, denials, later) ?? '–', 'wide second after'],
+        ]}
+      />
       {data.left_off > 0 && <p class="small quiet gap">{plural(data.left_off, 'older record')} not shown.</p>}
     </Section>
   );
@@ -61,28 +66,16 @@ function keyOf({ license_id, feature, reason, rule, first_at, host }: Denial): s
   return `${license_id} ${feature} ${reason} ${rule} ${first_at} ${host}`;
 }
 
-interface DenialLineProps {
-  readonly denial: Denial;
-  readonly after: string | null;
-}
-
-function DenialLine({ denial, after }: DenialLineProps) {
-  const { name, product, feature, count, explanation, host } = denial;
+function drawReason({ name, product, feature, count, explanation, host }: Denial) {
   const subject = `${name || product}${feature === null ? '' : `, ${feature}`}`;
   return (
-    <tr class="top">
-      <td class="nowrap">
-        <Time at={denial.last_at} />
-      </td>
-      <td class="wide grow" dir="auto">
-        <b>
-          <bdi>{subject}.</bdi>
-        </b>{' '}
-        {localizeTimes(explanation, readNow())}
-        {count > 1 && ` Asked ${formatNumber(count)} times.`}
-        {host !== null && <span class="quiet"> From {host}.</span>}
-      </td>
-      <td class="wide second after">{after ?? '–'}</td>
-    </tr>
+    <div dir="auto">
+      <b>
+        <bdi>{subject}.</bdi>
+      </b>{' '}
+      {localizeTimes(explanation, readNow())}
+      {count > 1 && ` Asked ${formatNumber(count)} times.`}
+      {host !== null && <span class="quiet"> From {host}.</span>}
+    </div>
   );
 }

@@ -1,11 +1,10 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { readNow } from '../../clock.ts';
-import { linkTo } from '../../data/route.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
-import { Name } from '../../parts/name.tsx';
-import { Table } from '../../parts/table.tsx';
+import { LicenseName, Name } from '../../parts/name.tsx';
+import { Table, TwoLines } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
@@ -41,53 +40,45 @@ function SlotSection({ title, note, slots, byId, onFree }: SlotSectionProps) {
   return (
     <Section title={title} note={`${formatNumber(slots.length)}${note}`}>
       <Table
-        columns={['License', 'Computer', ['Since', 'number no-phone'], ['Until', 'number']]}
-        hasActions
+        rows={slots}
+        keyOf={keyOf}
+        rowClass="slot-line"
         isTall
-      >
-        {slots.map((slot) => (
-          <SlotLine key={keyOf(slot)} slot={slot} license={byId.get(slot.license_id)} onFree={onFree} />
-        ))}
-      </Table>
+        columns={[
+          ['License', (slot) => drawLicense(slot, byId.get(slot.license_id)), 'grow cut'],
+          ['Computer', drawComputer, 'cut'],
+          ['Since', ({ registered_at }) => <Moment at={registered_at} />, 'number no-phone'],
+          ['Until', drawEnd, 'number'],
+        ]}
+        actions={(slot) => (
+          <Button as="link" needs={FREEING} onClick={() => onFree(slot)}>
+            {slot.is_borrowed ? 'Recall…' : 'Release…'}
+          </Button>
+        )}
+      />
     </Section>
   );
 }
 
-interface SlotLineProps {
-  readonly slot: Slot;
-  readonly license: License | undefined;
-  readonly onFree: (slot: Slot) => void;
+function drawLicense({ license_id, product, features }: Slot, license: License | undefined) {
+  const name = license === undefined ? product : nameOf(license);
+  return (
+    <TwoLines
+      first={<LicenseName id={license_id} name={name} isStrong isPlain />}
+      second={features.length === 0 ? 'no features' : features.join(', ')}
+    />
+  );
 }
 
-function SlotLine({ slot, license, onFree }: SlotLineProps) {
+function drawComputer({ os_hostname, address, ip_local, programs }: Slot) {
+  const where = [address ?? ip_local ?? [], sayPrograms(programs)].flat().join(', ');
+  return <TwoLines first={<Name text={os_hostname ?? '–'} />} second={where} />;
+}
+
+function drawEnd({ ends_at }: Slot) {
   return (
-    <tr class="slot-line">
-      <td class="grow cut">
-        <span class="two">
-          <a class="plain-link" href={linkTo(`licenses/${slot.license_id}`)}>
-            <Name text={license === undefined ? slot.product : nameOf(license)} isStrong />
-          </a>
-          <span>{slot.features.length === 0 ? 'no features' : slot.features.join(', ')}</span>
-        </span>
-      </td>
-      <td class="cut">
-        <span class="two">
-          <Name text={slot.os_hostname ?? '–'} />
-          <span>{[slot.address ?? slot.ip_local ?? [], sayPrograms(slot.programs)].flat().join(', ')}</span>
-        </span>
-      </td>
-      <td class="number no-phone">
-        <Moment at={slot.registered_at} />
-      </td>
-      <td class="number">
-        <Moment at={slot.ends_at} />{' '}
-        <span class="quiet">{formatDistance(Date.parse(slot.ends_at), readNow())}</span>
-      </td>
-      <td class="number act">
-        <Button as="link" needs={FREEING} onClick={() => onFree(slot)}>
-          {slot.is_borrowed ? 'Recall…' : 'Release…'}
-        </Button>
-      </td>
-    </tr>
+    <>
+      <Moment at={ends_at} /> <span class="quiet">{formatDistance(Date.parse(ends_at), readNow())}</span>
+    </>
   );
 }

@@ -2,9 +2,8 @@ import type { UserHistory } from '@berth/protocol/admin/history';
 import { DayChart } from '../../charts/day-chart.tsx';
 import { readNow } from '../../clock.ts';
 import { useResource } from '../../data/resource.ts';
-import { linkTo } from '../../data/route.ts';
 import { Section } from '../../parts/head.tsx';
-import { Name } from '../../parts/name.tsx';
+import { LicenseName } from '../../parts/name.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { formatNumber } from '../../words/numbers.ts';
@@ -63,31 +62,21 @@ export function Use({ usage: { days, rows } }: { readonly usage: Usage }) {
 function LicenseUse({ rows }: { readonly rows: readonly UserHistory[] }) {
   return (
     <Table
+      rows={rows}
+      keyOf={({ license_id, feature }) => `${license_id} ${feature}`}
+      hasLabels
       columns={[
-        'In 12 months',
-        ['Slots taken', 'number no-phone'],
-        ['Held for', 'number'],
-        ['Denials', 'number no-phone'],
-        ['Last seen', 'number'],
+        ['In 12 months', drawUsed, 'grow cut'],
+        ['Slots taken', ({ grants }) => formatNumber(grants), 'number no-phone'],
+        ['Held for', ({ held_ms }) => formatDuration(held_ms), 'number'],
+        ['Denials', ({ denials }) => formatNumber(denials), 'number no-phone'],
+        ['Last seen', ({ last_at }) => <Time at={last_at} />, 'number'],
       ]}
-    >
-      {rows.map((row) => (
-        <tr key={`${row.license_id} ${row.feature}`}>
-          <td class="grow cut">
-            <a class="plain-link" href={linkTo(`licenses/${row.license_id}`)}>
-              <Name text={row.feature === null ? row.name || row.product : `${row.name}, ${row.feature}`} />
-            </a>
-          </td>
-          <td class="number no-phone">{formatNumber(row.grants)}</td>
-          <td class="number" data-label="Held for">
-            {formatDuration(row.held_ms)}
-          </td>
-          <td class="number no-phone">{formatNumber(row.denials)}</td>
-          <td class="number" data-label="Last seen">
-            <Time at={row.last_at} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    />
   );
+}
+
+function drawUsed({ license_id, name, product, feature }: UserHistory) {
+  const text = feature === null ? name || product : `${name}, ${feature}`;
+  return <LicenseName id={license_id} name={text} isPlain />;
 }

@@ -91,12 +91,14 @@ function partsByLicense({ by_license }: Denials, period: string | null): readonl
   }));
 }
 
-function partsByFeature({ by_license }: Denials, { product_features: features }: License): readonly Part[] {
-  const nameOf = (code: string) => features.find((one) => one.code === code)?.name || code;
-  return by_license.map(({ feature, count }) => ({
-    name: feature === null ? 'The license itself' : nameOf(feature),
-    count,
-  }));
+function partsByFeature({ by_license }: Denials, license: License): readonly Part[] {
+  return by_license.map(({ feature, count }) => ({ name: sayLender(license, feature), count }));
+}
+
+/** Of what slots were asked for: the license or one of its features. */
+export function sayLender({ product_features }: License, feature: string | null): string {
+  if (feature === null) return 'The license itself';
+  return product_features.find(({ code }) => code === feature)?.name || feature;
 }
 
 function sumOf(parts: readonly Part[]): number {

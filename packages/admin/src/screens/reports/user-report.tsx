@@ -37,24 +37,17 @@ export function UserReport({ query }: { readonly query: Span }) {
       note={`${formatNumber(users.length)}, by whole days (UTC), without slots still held`}
       end={end}
     >
-      <Table columns={['User', ['Slots taken', 'number'], ['Held for', 'number'], ['Last seen', 'number']]}>
-        {(isOpen ? users.slice(0, 500) : users.slice(0, FEW)).map((one) => (
-          <tr key={`${one.license_id} ${one.user} ${one.others}`}>
-            <td class="grow cut">
-              <UserName {...one} />
-            </td>
-            <td class="number" data-label="Slots taken">
-              {formatNumber(one.grants)}
-            </td>
-            <td class="number" data-label="Held for">
-              {formatDuration(one.held_ms)}
-            </td>
-            <td class="number" data-label="Last seen">
-              <Time at={one.last_at} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        rows={users.slice(0, isOpen ? 500 : FEW)}
+        keyOf={({ license_id, user, others }) => `${license_id} ${user} ${others}`}
+        hasLabels
+        columns={[
+          ['User', (one) => <UserName {...one} />, 'grow cut'],
+          ['Slots taken', ({ grants }) => formatNumber(grants), 'number'],
+          ['Held for', ({ held_ms }) => formatDuration(held_ms), 'number'],
+          ['Last seen', ({ last_at }) => <Time at={last_at} />, 'number'],
+        ]}
+      />
     </Section>
   );
 }

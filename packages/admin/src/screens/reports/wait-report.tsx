@@ -1,3 +1,4 @@
+import type { Waits } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
 import { useResource } from '../../data/resource.ts';
 import { Section } from '../../parts/head.tsx';
@@ -5,6 +6,7 @@ import { Name } from '../../parts/name.tsx';
 import { Table } from '../../parts/table.tsx';
 import { formatNumber } from '../../words/numbers.ts';
 import { sayWaited } from '../../words/what-if.ts';
+import { sayLender } from './denial-report.tsx';
 import { CsvLink, type Span } from './slot-reports.tsx';
 
 interface WaitReportProps {
@@ -16,7 +18,6 @@ interface WaitReportProps {
 export function WaitReport({ license, query }: WaitReportProps) {
   const { data } = useResource('/api/admin/history/waits', query);
   if (data === null || data.waits.length === 0) return null;
-  const nameOf = (code: string) => license.product_features.find((one) => one.code === code)?.name || code;
   return (
     <Section
       title="Waiting in line"
@@ -24,39 +25,23 @@ export function WaitReport({ license, query }: WaitReportProps) {
       end={<CsvLink path="/api/admin/history/waits" query={query} />}
     >
       <Table
+        rows={data.waits}
+        keyOf={({ feature }) => String(feature)}
+        hasLabels
         columns={[
-          'License or feature',
-          ['Got a slot', 'number'],
-          ['Half within', 'number'],
-          ['9 of 10 within', 'number'],
-          ['Longest', 'number'],
-          ['Gave up', 'number'],
+          ['License or feature', ({ feature }) => <Name text={sayLender(license, feature)} />, 'grow cut'],
+          ['Got a slot', ({ served }) => formatNumber(served), 'number'],
+          ['Half within', ({ median_ms }) => sayWaited(median_ms), 'number'],
+          ['9 of 10 within', ({ p90_ms }) => sayWaited(p90_ms), 'number'],
+          ['Longest', ({ longest_ms }) => sayWaited(longest_ms), 'number'],
+          ['Gave up', sayGivenUp, 'number'],
         ]}
-      >
-        {data.waits.map((one) => (
-          <tr key={one.feature}>
-            <td class="grow cut">
-              <Name text={one.feature === null ? 'The license itself' : nameOf(one.feature)} />
-            </td>
-            <td class="number" data-label="Got a slot">
-              {formatNumber(one.served)}
-            </td>
-            <td class="number" data-label="Half within">
-              {sayWaited(one.median_ms)}
-            </td>
-            <td class="number" data-label="9 of 10 within">
-              {sayWaited(one.p90_ms)}
-            </td>
-            <td class="number" data-label="Longest">
-              {sayWaited(one.longest_ms)}
-            </td>
-            <td class="number" data-label="Gave up">
-              {formatNumber(one.unserved)}
-              {one.unserved > 0 && `, half within ${sayWaited(one.unserved_median_ms)}`}
-            </td>
-          </tr>
-        ))}
-      </Table>
+      />
     </Section>
   );
+}
+
+function sayGivenUp({ unserved, unserved_median_ms }: Waits): string {
+  const within = unserved > 0 ? `, half within ${sayWaited(unserved_median_ms)}` : '';
+  return `${formatNumber(unserved)}${within}`;
 }

@@ -137,31 +137,23 @@ function KeptBackups({ backups }: KeptProps) {
   if (backups.length === 0) return null;
   return (
     <Section title="Scheduled backups">
-      <Table columns={['Made', ['Size', 'right'], 'Can be restored', 'File']}>
-        {backups.map(({ file, bytes, made_at, with_key }) => (
-          <tr key={file}>
-            <td class="whole">
-              <Time at={made_at} none="–" />
-            </td>
-            <td class="right whole">{formatBytes(bytes)}</td>
-            <td>
-              {with_key === null ? (
-                <State level="critical" word="Damaged" />
-              ) : (
-                <State
-                  level={with_key ? 'ok' : 'off'}
-                  word={with_key ? 'On its own' : 'Needs the master key'}
-                />
-              )}
-            </td>
-            <td class="sentence-cell">
-              <code title={file}>{file.split(/[\\/]/).at(-1)}</code>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        rows={backups}
+        keyOf={({ file }) => file}
+        columns={[
+          ['Made', ({ made_at }) => <Time at={made_at} />, 'whole'],
+          ['Size', ({ bytes }) => formatBytes(bytes), 'right whole'],
+          ['Can be restored', drawVerdict],
+          ['File', ({ file }) => <code title={file}>{file.split(/[\\/]/).at(-1)}</code>, 'sentence-cell'],
+        ]}
+      />
     </Section>
   );
+}
+
+function drawVerdict({ with_key: withKey }: KeptProps['backups'][number]) {
+  if (withKey === null) return <State level="critical" word="Damaged" />;
+  return <State level={withKey ? 'ok' : 'off'} word={withKey ? 'On its own' : 'Needs the master key'} />;
 }
 
 const HINT =

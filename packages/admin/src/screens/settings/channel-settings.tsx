@@ -71,40 +71,48 @@ function ChannelTable({ data, onEdit, onChange }: ChannelTableProps) {
     );
   }
   return (
-    <Table columns={['Channel', 'To', 'Told about', 'Last result']} hasActions isTall>
-      {data.channels.map((channel) => (
-        <tr key={channel.name}>
-          <td>
-            <Name text={channel.name} isStrong />
-            <br />
-            <span class="quiet">{sayKind(channel.kind)}</span>
-          </td>
-          <td class="sentence-cell">
-            <bdi>{channel.to}</bdi>
-            {channel.server !== null && (
-              <>
-                <br />
-                <span class="quiet">through {channel.server}</span>
-              </>
-            )}
-          </td>
-          <td class="sentence-cell">{sayPlan(channel, data.topics.length)}</td>
-          <td class="sentence-cell">
-            <LastResult channel={channel} />
-          </td>
-          <td class="right">
-            {may('POST /api/admin/channels') && (
-              <ChannelActions channel={channel} onEdit={onEdit} onChange={onChange} />
-            )}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      rows={data.channels}
+      keyOf={({ name }) => name}
+      isTall
+      columns={[
+        ['Channel', drawName],
+        ['To', drawReceiver, 'sentence-cell'],
+        ['Told about', (channel) => sayPlan(channel, data.topics.length), 'sentence-cell'],
+        ['Last result', drawResult, 'sentence-cell'],
+      ]}
+      actions={(channel) =>
+        may('POST /api/admin/channels') && <ChannelActions {...{ channel, onEdit, onChange }} />
+      }
+    />
   );
 }
 
-function LastResult({ channel }: { readonly channel: Channel }) {
-  const { state, error } = channel;
+function drawName({ name, kind }: Channel) {
+  return (
+    <>
+      <Name text={name} isStrong />
+      <br />
+      <span class="quiet">{sayKind(kind)}</span>
+    </>
+  );
+}
+
+function drawReceiver({ to, server }: Channel) {
+  return (
+    <>
+      <bdi>{to}</bdi>
+      {server !== null && (
+        <>
+          <br />
+          <span class="quiet">through {server}</span>
+        </>
+      )}
+    </>
+  );
+}
+
+function drawResult({ state, error, failing_at, delivered_at }: Channel) {
   if (state === 'paused') return <State level="off" word="Paused" />;
   if (state === 'untried') return <State level="off" word="Nothing sent yet" />;
   const isFailing = state === 'failing';
@@ -114,7 +122,7 @@ function LastResult({ channel }: { readonly channel: Channel }) {
       <br />
       <span class="quiet">
         {isFailing && 'since '}
-        <Time at={isFailing ? channel.failing_at : channel.delivered_at} />
+        <Time at={isFailing ? failing_at : delivered_at} />
         {error !== null && `: ${error}`}
       </span>
     </>

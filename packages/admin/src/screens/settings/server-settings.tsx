@@ -56,31 +56,32 @@ function AllSettings() {
     <Section title="All settings" note="flags count before the environment, berth.yaml and what is set here">
       <Show of={settings} what="The settings">
         {(data) => (
-          <Table columns={['Name', 'Value', 'From']}>
-            {data.settings.map((setting) => (
-              <tr key={setting.name}>
-                <td class="whole" title={setting.about}>
-                  <code>{setting.name}</code>
-                </td>
-                <td class="sentence-cell">{sayValue(setting.value) || <span class="quiet">none</span>}</td>
-                <td class="sentence-cell">
-                  <SettingOrigin setting={setting} />
-                </td>
-              </tr>
-            ))}
-          </Table>
+          <Table
+            rows={data.settings}
+            keyOf={({ name }) => name}
+            columns={[
+              ['Name', drawName, 'whole'],
+              ['Value', ({ value }) => sayValue(value) || <span class="quiet">none</span>, 'sentence-cell'],
+              ['From', drawOrigin, 'sentence-cell'],
+            ]}
+          />
         )}
       </Show>
     </Section>
   );
 }
 
+/** Pointing anywhere at it says what it is about. */
+function drawName({ name, about }: Setting) {
+  return (
+    <div title={about}>
+      <code>{name}</code>
+    </div>
+  );
+}
+
 /** Where a value comes from, and who changed it. */
-function SettingOrigin({
-  setting: { source, place, changed_by, changed_at },
-}: {
-  readonly setting: Setting;
-}) {
+function drawOrigin({ source, place, changed_by, changed_at }: Setting) {
   if (source === 'default') return <span class="quiet">default</span>;
   if (source !== 'stored') return <code>{place}</code>;
   return (

@@ -3,7 +3,6 @@ import type { Role } from '@berth/protocol/admin/users';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
-import { may } from '../../data/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
@@ -61,35 +60,31 @@ function TokenTable({ tokens, onChange }: TokenTableProps) {
     );
   }
   return (
-    <Table columns={['Name', 'Kind', 'Role', 'Last used', 'Ends']} hasActions>
-      {tokens.map((token) => (
-        <tr key={token.id}>
-          <td class="grow cut">
-            <Name text={token.name ?? token.account ?? token.id} isStrong />
-          </td>
-          <td>{KINDS[token.kind]}</td>
-          <td class="cut">{sayRole(token)}</td>
-          <td>
-            <Time at={token.used_at} none="never" />
-          </td>
-          <td>
-            <Time at={token.expires_at} none="never" />
-          </td>
-          <td class="right">
-            {may('POST /api/admin/tokens/revoke') && (
-              <Button as="link" onClick={() => askToRevoke(token, onChange)}>
-                Revoke…
-              </Button>
-            )}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      rows={tokens}
+      keyOf={({ id }) => id}
+      columns={[
+        ['Name', (token) => <Name text={nameOf(token)} isStrong />, 'grow cut'],
+        ['Kind', ({ kind }) => KINDS[kind]],
+        ['Role', sayRole, 'cut'],
+        ['Last used', ({ used_at }) => <Time at={used_at} none="never" />],
+        ['Ends', ({ expires_at }) => <Time at={expires_at} none="never" />],
+      ]}
+      actions={(token) => (
+        <Button as="link" needs="POST /api/admin/tokens/revoke" onClick={() => askToRevoke(token, onChange)}>
+          Revoke…
+        </Button>
+      )}
+    />
   );
 }
 
+function nameOf({ name, account, id }: Token): string {
+  return name ?? account ?? id;
+}
+
 function askToRevoke(token: Token, onChange: () => void): void {
-  const name = token.name ?? token.account ?? token.id;
+  const name = nameOf(token);
   ask({
     title: token.kind === 'session' ? 'End this session?' : 'Revoke this token?',
     text: 'It stops working at once.',

@@ -74,35 +74,43 @@ interface UserTableProps {
 
 function UserTable({ users, onSecret, onChange, onLimit }: UserTableProps) {
   return (
-    <Table columns={['Name', 'Role', 'Password', 'Second factor', 'Added']} hasActions>
-      {users.map((account) => (
-        <tr key={account.name}>
-          <td class="grow cut">
-            <Name text={account.name} isStrong />
-            {account.name === session.get()?.name && <span class="quiet"> (you)</span>}
-          </td>
-          <td class="cut">{sayRole(account)}</td>
-          <td>
-            {account.one_time_password ? (
-              <>
-                one-time, until <Time at={account.one_time_until} />
-              </>
-            ) : (
-              'own'
-            )}
-          </td>
-          <td>{account.second_factor ? 'yes' : <span class="quiet">no</span>}</td>
-          <td>
-            <Time at={account.created_at} as="day" />
-          </td>
-          <td class="right">
-            {may('POST /api/admin/users/role') && account.name !== session.get()?.name && (
-              <UserMenu {...{ account, onSecret, onChange }} onLimit={() => onLimit(account)} />
-            )}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      rows={users}
+      keyOf={({ name }) => name}
+      columns={[
+        ['Name', drawName, 'grow cut'],
+        ['Role', sayRole, 'cut'],
+        ['Password', drawPassword],
+        ['Second factor', (account) => (account.second_factor ? 'yes' : <span class="quiet">no</span>)],
+        ['Added', ({ created_at }) => <Time at={created_at} as="day" />],
+      ]}
+      actions={(account) =>
+        may('POST /api/admin/users/role') &&
+        !isSelf(account) && <UserMenu {...{ account, onSecret, onChange }} onLimit={() => onLimit(account)} />
+      }
+    />
+  );
+}
+
+function isSelf({ name }: Account): boolean {
+  return name === session.get()?.name;
+}
+
+function drawName(account: Account) {
+  return (
+    <>
+      <Name text={account.name} isStrong />
+      {isSelf(account) && <span class="quiet"> (you)</span>}
+    </>
+  );
+}
+
+function drawPassword({ one_time_password, one_time_until }: Account) {
+  if (!one_time_password) return 'own';
+  return (
+    <>
+      one-time, until <Time at={one_time_until} />
+    </>
   );
 }
 
