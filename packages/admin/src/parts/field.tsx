@@ -53,6 +53,11 @@ export function CodeField(props: Pick<FieldProps, 'value' | 'onInput' | 'fault' 
   return <Field label="Code" autoComplete="one-time-code" hint={hint} isMono {...props} />;
 }
 
+/** Of the account that is signed in. */
+export function OwnPasswordField(props: Pick<FieldProps, 'value' | 'onInput' | 'isFirst'>) {
+  return <Field label="Your password" type="password" autoComplete="current-password" {...props} />;
+}
+
 function Input({ id, ...props }: FieldProps & { readonly id: string }) {
   const [isShown, setShown] = useState(false);
   const { value, onInput, type = 'text', fault = null, isMono = false, lines, placeholder } = props;

@@ -23,6 +23,22 @@ export function useSend(send: () => unknown) {
   return { error, isBusy, submit };
 }
 
+/** What the fields of a form contain: `typed` binds a text field to its name, `chosen` a choice. */
+export function useFields<T extends object>(first: T) {
+  const [fields, setFields] = useState(first);
+  const set = <K extends keyof T>(name: K, value: T[K]) =>
+    setFields((before) => ({ ...before, [name]: value }));
+  const typed = <K extends keyof T>(name: K) => ({
+    value: fields[name],
+    onInput: (value: T[K]) => set(name, value),
+  });
+  const chosen = <K extends keyof T>(name: K) => ({
+    value: fields[name],
+    onChange: (value: T[K]) => set(name, value),
+  });
+  return { fields, setFields, set, typed, chosen };
+}
+
 interface FormProps {
   readonly className?: string;
   /** Such as "Add the license". */
@@ -32,14 +48,15 @@ interface FormProps {
   readonly failure: string;
   readonly onSend: () => unknown;
   /** In a dialog. */
-  readonly onCancel?: () => void;
+  readonly onCancel?: () => unknown;
+  readonly cancel?: string;
   /** Next to the button. */
   readonly beside?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 export function Form(props: FormProps) {
-  const { className, verb, busyVerb = verb, failure, onSend, onCancel, beside, children } = props;
+  const { className, verb, busyVerb = verb, failure, onSend, onCancel, cancel, beside, children } = props;
   const { error, isBusy, submit } = useSend(onSend);
   const button = (
     <Button as="primary" isSubmit isBusy={isBusy}>
@@ -57,7 +74,7 @@ export function Form(props: FormProps) {
         </p>
       ) : (
         <div class="buttons">
-          <Button onClick={onCancel}>Cancel</Button>
+          <Button onClick={onCancel}>{cancel ?? 'Cancel'}</Button>
           {button}
         </div>
       )}

@@ -5,7 +5,7 @@ import { post, upload } from '../../data/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
 import { FileField } from '../../parts/file-field.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Form, useFields } from '../../parts/form.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { Step } from '../../parts/step.tsx';
 import { VendorKeysForm } from './vendor-keys.tsx';
@@ -86,10 +86,9 @@ interface RequestFormProps {
 }
 
 function RequestForm({ onMade, onSkip }: RequestFormProps) {
-  const [product, setProduct] = useState('');
-  const [licenseKey, setLicenseKey] = useState('');
+  const { fields, typed } = useFields({ product: '', license_key: '' });
   const send = async () => {
-    const wish = { product: product.trim(), license_key: licenseKey.trim() };
+    const wish = { product: fields.product.trim(), license_key: fields.license_key.trim() };
     const made = await post('/api/v4/license/generate', wish);
     saveFile(made.file_name, made.request_data, 'text/plain');
     onMade(made);
@@ -108,13 +107,12 @@ function RequestForm({ onMade, onSkip }: RequestFormProps) {
     >
       <Field
         label="License key"
-        value={licenseKey}
-        onInput={setLicenseKey}
+        {...typed('license_key')}
         isMono
         hint="If the vendor gave you one. It can also be typed at the portal."
         isFirst
       />
-      <Field label="Product code" value={product} onInput={setProduct} hint="If you know it." />
+      <Field label="Product code" {...typed('product')} hint="If you know it." />
     </Form>
   );
 }

@@ -5,7 +5,7 @@ import { post } from '../../data/api.ts';
 import { useStatus } from '../../data/overview.ts';
 import { Button } from '../../parts/button.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Form, useFields } from '../../parts/form.tsx';
 import { Command, Show } from '../../parts/states.tsx';
 import { Step } from '../../parts/step.tsx';
 import { Done, placeOf, type Travel, WayColumns, type WayProps } from './way.tsx';
@@ -70,16 +70,15 @@ function Connect({ status, onKeys }: { readonly status: Status; readonly onKeys:
 
 /** The two keys that the vendor gave; they are kept sealed, and only fingerprints are shown. */
 export function CloudKeysForm({ onSet }: { readonly onSet: () => void }) {
-  const [apiKey, setApiKey] = useState('');
-  const [sharedKey, setSharedKey] = useState('');
+  const { fields, setFields, typed } = useFields({ api_key: '', shared_key: '' });
   const [fault, setFault] = useState<string | null>(null);
   const send = async () => {
-    const isEmpty = apiKey === '' && sharedKey === '';
+    const { api_key, shared_key } = fields;
+    const isEmpty = api_key === '' && shared_key === '';
     setFault(isEmpty ? 'Type at least one of the keys.' : null);
     if (isEmpty) return;
-    await post('/api/v4/setKeys', { api_key: apiKey || undefined, shared_key: sharedKey || undefined });
-    setApiKey('');
-    setSharedKey('');
+    await post('/api/v4/setKeys', { api_key: api_key || undefined, shared_key: shared_key || undefined });
+    setFields({ api_key: '', shared_key: '' });
     onSet();
   };
   return (
@@ -87,8 +86,8 @@ export function CloudKeysForm({ onSet }: { readonly onSet: () => void }) {
       <p class="step-lead">
         The vendor gave you two keys. They are kept sealed, and nobody can read them here again.
       </p>
-      <Field label="API key" type="password" value={apiKey} onInput={setApiKey} fault={fault} />
-      <Field label="Shared key" type="password" value={sharedKey} onInput={setSharedKey} />
+      <Field label="API key" type="password" {...typed('api_key')} fault={fault} />
+      <Field label="Shared key" type="password" {...typed('shared_key')} />
     </Form>
   );
 }
@@ -98,7 +97,7 @@ const BY_USER = ['product', 'username', 'password'] as const;
 
 function KeyForm({ onAdded }: { readonly onAdded: (license: LicenseObject) => void }) {
   const [byUser, setByUser] = useState(false);
-  const [fields, setFields] = useState({ product: '', license_key: '', username: '', password: '' });
+  const { fields, typed } = useFields({ product: '', license_key: '', username: '', password: '' });
   const [missing, setMissing] = useState<string | null>(null);
   const needed = byUser ? BY_USER : BY_KEY;
   const send = async () => {
@@ -113,8 +112,7 @@ function KeyForm({ onAdded }: { readonly onAdded: (license: LicenseObject) => vo
     onAdded(await post('/api/v4/addProduct', { product, ...holder }));
   };
   const of = (name: keyof typeof fields) => ({
-    value: fields[name],
-    onInput: (value: string) => setFields({ ...fields, [name]: value }),
+    ...typed(name),
     fault: missing === name ? 'This is missing.' : null,
   });
   const hint = 'The short name of the product, such as cad. The vendor gave it to you with the license.';

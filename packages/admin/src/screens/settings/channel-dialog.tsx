@@ -1,10 +1,9 @@
 import type { GetAnswer, PostBody } from '@berth/protocol/admin/admin-api';
 import type { Channel } from '@berth/protocol/admin/channels';
-import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Form, useFields } from '../../parts/form.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { DIGESTS, KINDS, sayTopic, splitQuiet } from '../../words/channels.ts';
 
@@ -47,18 +46,15 @@ function firstDraft(channel: Channel | null, topics: Topics) {
 }
 
 type Draft = ReturnType<typeof firstDraft>;
-type Change = (change: Partial<Draft>) => void;
 
-interface PartProps {
-  readonly draft: Draft;
-  readonly change: Change;
+interface PartProps extends ReturnType<typeof useFields<Draft>> {
   readonly isNew: boolean;
 }
 
 /** One form for adding and changing. */
 export function ChannelDialog({ channel, topics, onClose }: ChannelDialogProps) {
-  const [draft, setDraft] = useState(() => firstDraft(channel, topics));
-  const change: Change = (changes) => setDraft({ ...draft, ...changes });
+  const form = useFields(firstDraft(channel, topics));
+  const { fields: draft, typed, chosen } = form;
   const isNew = channel === null;
   const send = async () => {
     await post('/api/admin/channels', toBody(draft, channel));
@@ -67,7 +63,7 @@ export function ChannelDialog({ channel, topics, onClose }: ChannelDialogProps) 
     );
     onClose();
   };
-  const part = { draft, change, isNew };
+  const part = { ...form, isNew };
   return (
     <Dialog title={isNew ? 'Add a channel' : `Change ${channel.name}`} onClose={onClose} isWide>
       <Form
@@ -78,14 +74,8 @@ export function ChannelDialog({ channel, topics, onClose }: ChannelDialogProps) 
       >
         {isNew && (
           <>
-            <Field
-              label="Name"
-              value={draft.name}
-              onInput={(name) => change({ name })}
-              isFirst
-              placeholder="ops"
-            />
-            <Choose label="Kind" value={draft.kind} choices={KINDS} onChange={(kind) => change({ kind })} />
+            <Field label="Name" {...typed('name')} isFirst placeholder="ops" />
+            <Choose label="Kind" {...chosen('kind')} choices={KINDS} />
           </>
         )}
         {draft.kind === 'mail' ? <MailFields {...part} /> : <PostFields {...part} />}
@@ -132,45 +122,19 @@ const SECURITIES = [
   ['none', 'not encrypted (port 25)'],
 ] as const;
 
-function MailFields({ draft, change, isNew }: PartProps) {
+function MailFields({ fields: draft, typed, chosen, isNew }: PartProps) {
   return (
     <>
-      <Field
-        label="To"
-        value={draft.to}
-        onInput={(to) => change({ to })}
-        placeholder="ops@example.com, licenses@example.com"
-      />
-      <Field
-        label="From"
-        value={draft.from}
-        onInput={(from) => change({ from })}
-        placeholder="berth@example.com"
-      />
-      <Field
-        label="Mail server"
-        value={draft.server}
-        onInput={(server) => change({ server })}
-        placeholder="smtp.example.com:587"
-      />
-      <Choose
-        label="Encryption"
-        value={draft.security}
-        choices={SECURITIES}
-        onChange={(security) => change({ security })}
-      />
-      <Field
-        label="User"
-        value={draft.user}
-        onInput={(user) => change({ user })}
-        hint="Empty: without signing in."
-      />
+      <Field label="To" {...typed('to')} placeholder="ops@example.com, licenses@example.com" />
+      <Field label="From" {...typed('from')} placeholder="berth@example.com" />
+      <Field label="Mail server" {...typed('server')} placeholder="smtp.example.com:587" />
+      <Choose label="Encryption" {...chosen('security')} choices={SECURITIES} />
+      <Field label="User" {...typed('user')} hint="Empty: without signing in." />
       {draft.user !== '' && (
         <Field
           label="Password"
           type="password"
-          value={draft.password}
-          onInput={(password) => change({ password })}
+          {...typed('password')}
           autoComplete="new-password"
           hint={isNew ? undefined : `${STAYS} Another mail server needs it again.`}
         />
@@ -185,16 +149,14 @@ const ADDRESSES = {
   webhook: 'Gets a POST with JSON. It is not shown again.',
 };
 
-function PostFields({ draft, change, isNew }: PartProps) {
-  const { kind } = draft;
+function PostFields({ fields: { kind }, typed, isNew }: PartProps) {
   if (kind === 'mail') return null;
   return (
     <>
       <Field
         label="Address"
         type="password"
-        value={draft.url}
-        onInput={(url) => change({ url })}
+        {...typed('url')}
         autoComplete="off"
         hint={isNew ? ADDRESSES[kind] : STAYS}
       />
@@ -202,8 +164,7 @@ function PostFields({ draft, change, isNew }: PartProps) {
         <>
           <Field
             label="Template"
-            value={draft.template}
-            onInput={(template) => change({ template })}
+            {...typed('template')}
             isMono
             lines={4}
             hint={`${TEMPLATE} ${isNew ? 'It is not shown again.' : `${STAYS} Another host needs it again.`}`}
@@ -211,8 +172,7 @@ function PostFields({ draft, change, isNew }: PartProps) {
           <Field
             label="Header Authorization"
             type="password"
-            value={draft.authorization}
-            onInput={(authorization) => change({ authorization })}
+            {...typed('authorization')}
             autoComplete="off"
             hint={isNew ? 'Empty: none is sent.' : `${STAYS} “none”: none is sent.`}
           />
@@ -222,12 +182,12 @@ function PostFields({ draft, change, isNew }: PartProps) {
   );
 }
 
-function TopicFields({ draft, change, topics }: PartProps & { readonly topics: Topics }) {
+function TopicFields({ fields: draft, set, topics }: PartProps & { readonly topics: Topics }) {
   const toggle = (topic: string) => {
     const next = topics.flatMap(({ name }) =>
       (name === topic) !== draft.topics.includes(name) ? [name] : [],
     );
-    change({ topics: next });
+    set('topics', next);
   };
   const list = (isCritical: boolean) => (
     <div class="check-list">
@@ -255,51 +215,37 @@ function TopicFields({ draft, change, topics }: PartProps & { readonly topics: T
   );
 }
 
-function TimeFields({ draft, change }: PartProps) {
+function TimeFields({ fields: draft, set, typed, chosen }: PartProps) {
   return (
     <>
       <fieldset class="field">
         <legend class="label">Quiet hours</legend>
         <span class="sentence">
           From
-          <ShortInput
-            label="Quiet from"
-            value={draft.quietFrom}
-            onInput={(quietFrom) => change({ quietFrom })}
-          />
+          <ShortInput label="Quiet from" {...typed('quietFrom')} />
           to
-          <ShortInput label="Quiet to" value={draft.quietTo} onInput={(quietTo) => change({ quietTo })} />
+          <ShortInput label="Quiet to" {...typed('quietTo')} />
         </span>
         <label class="check">
-          <input
-            type="checkbox"
-            checked={draft.weekends}
-            onChange={() => change({ weekends: !draft.weekends })}
-          />
+          <input type="checkbox" checked={draft.weekends} onChange={() => set('weekends', !draft.weekends)} />
           Also all day on Saturday and Sunday
         </label>
         <span class="hint">What is not critical waits until they end, and is sent as one message.</span>
       </fieldset>
       <Field
         label="Time zone"
-        value={draft.zone}
-        onInput={(zone) => change({ zone })}
+        {...typed('zone')}
         hint="Of quiet hours, of the digest and of times in messages."
       />
       <fieldset class="field">
         <legend class="label">At other times</legend>
         <span class="sentence">
           At most one message about a topic in
-          <ShortInput label="Minutes" value={draft.gap} onInput={(gap) => change({ gap })} />
+          <ShortInput label="Minutes" {...typed('gap')} />
           minutes
         </span>
       </fieldset>
-      <Choose
-        label="Digest at 08:00"
-        value={draft.digest}
-        choices={DIGESTS}
-        onChange={(digest) => change({ digest })}
-      />
+      <Choose label="Digest at 08:00" {...chosen('digest')} choices={DIGESTS} />
     </>
   );
 }

@@ -4,8 +4,8 @@ import { loadSession, may, session } from '../../data/session.ts';
 import { useValue } from '../../data/value.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { CodeField, Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
+import { CodeField, OwnPasswordField } from '../../parts/field.tsx';
+import { Form, useFields } from '../../parts/form.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { SecondFactorSetup } from '../welcome/second-factor-setup.tsx';
 
@@ -47,24 +47,16 @@ export function SecondFactorSettings() {
 }
 
 function TurnOff({ onClose }: { readonly onClose: () => void }) {
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
+  const { fields, typed } = useFields({ password: '', code: '' });
   const send = async () => {
-    await post('/api/admin/second-factor/remove', { password, code });
+    await post('/api/admin/second-factor/remove', fields);
     showToast('Your second factor is off.');
     onClose();
   };
   return (
     <Form verb="Turn off" failure="It was not turned off." onSend={send} onCancel={onClose}>
-      <Field
-        label="Your password"
-        type="password"
-        value={password}
-        onInput={setPassword}
-        autoComplete="current-password"
-        isFirst
-      />
-      <CodeField value={code} onInput={setCode} />
+      <OwnPasswordField {...typed('password')} isFirst />
+      <CodeField {...typed('code')} />
     </Form>
   );
 }

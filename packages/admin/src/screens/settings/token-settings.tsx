@@ -6,7 +6,7 @@ import { useResource } from '../../data/resource.ts';
 import { Button } from '../../parts/button.tsx';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Form, useFields } from '../../parts/form.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
@@ -109,16 +109,15 @@ const DAYS: readonly (readonly [string, string])[] = [
 ];
 
 function CreateToken({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('');
-  const [role, setRole] = useState<Role>('user');
-  const [products, setProducts] = useState('');
-  const [days, setDays] = useState('365');
+  const { fields, typed, chosen } = useFields({ name: '', role: 'user' as Role, products: '', days: '365' });
   const [fault, setFault] = useState<string | null>(null);
   const [token, setToken] = useState<string | null>(null);
   const send = async () => {
-    setFault(name.trim() === '' ? 'Say what it is for.' : null);
-    if (name.trim() === '') return;
-    const wish = { name: name.trim(), role, products: readProducts(role, products), days };
+    const { role, days } = fields;
+    const name = fields.name.trim();
+    setFault(name === '' ? 'Say what it is for.' : null);
+    if (name === '') return;
+    const wish = { name, role, products: readProducts(role, fields.products), days };
     setToken((await post('/api/admin/tokens/create', wish)).token);
   };
   if (token !== null) {
@@ -134,17 +133,10 @@ function CreateToken({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog title="Create a token" onClose={onClose}>
       <Form verb="Create token" failure="The token was not created." onSend={send} onCancel={onClose}>
-        <Field
-          label="What it is for"
-          value={name}
-          onInput={setName}
-          fault={fault}
-          isFirst
-          placeholder="build server"
-        />
-        <Choose label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} />
-        {role === 'operator' && <ProductsField value={products} onInput={setProducts} />}
-        <Choose label="Ends after" value={days} choices={DAYS} onChange={setDays} />
+        <Field label="What it is for" {...typed('name')} fault={fault} isFirst placeholder="build server" />
+        <Choose label="Role" {...chosen('role')} choices={ROLE_CHOICES} />
+        {fields.role === 'operator' && <ProductsField {...typed('products')} />}
+        <Choose label="Ends after" {...chosen('days')} choices={DAYS} />
       </Form>
     </Dialog>
   );

@@ -6,7 +6,7 @@ import { useResource } from '../../data/resource.ts';
 import { may, session } from '../../data/session.ts';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
+import { Form, useFields } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { MenuButton } from '../../parts/menu.tsx';
 import { Name } from '../../parts/name.tsx';
@@ -211,23 +211,23 @@ interface AddUserProps {
 }
 
 function AddUser({ onClose, onAdded }: AddUserProps) {
-  const [name, setName] = useState('');
-  const [role, setRole] = useState<Role>('operator');
-  const [products, setProducts] = useState('');
+  const { fields, typed, chosen } = useFields({ name: '', role: 'operator' as Role, products: '' });
   const [fault, setFault] = useState<string | null>(null);
   const send = async () => {
-    setFault(name.trim() === '' ? 'The name is missing.' : null);
-    if (name.trim() === '') return;
-    const wish = { name: name.trim(), role, products: readProducts(role, products) };
-    onAdded(await post('/api/admin/users/add', wish));
+    const { role } = fields;
+    const name = fields.name.trim();
+    setFault(name === '' ? 'The name is missing.' : null);
+    if (name === '') return;
+    const products = readProducts(role, fields.products);
+    onAdded(await post('/api/admin/users/add', { name, role, products }));
   };
   return (
     <Dialog title="Add a user" onClose={onClose}>
       <Form verb="Add user" failure="The user was not added." onSend={send} onCancel={onClose}>
         <p>You get a one-time password to hand over.</p>
-        <Field label="Name" value={name} onInput={setName} fault={fault} isFirst />
-        <Choose label="Role" value={role} choices={ROLE_CHOICES} onChange={setRole} />
-        {role === 'operator' && <ProductsField value={products} onInput={setProducts} />}
+        <Field label="Name" {...typed('name')} fault={fault} isFirst />
+        <Choose label="Role" {...chosen('role')} choices={ROLE_CHOICES} />
+        {fields.role === 'operator' && <ProductsField {...typed('products')} />}
       </Form>
     </Dialog>
   );

@@ -2,8 +2,8 @@ import type { PostAnswer } from '@berth/protocol/admin/admin-api';
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, post, toApiError } from '../../data/api.ts';
 import { Button } from '../../parts/button.tsx';
-import { Field } from '../../parts/field.tsx';
-import { useSend } from '../../parts/form.tsx';
+import { Field, OwnPasswordField } from '../../parts/field.tsx';
+import { Form, useFields } from '../../parts/form.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { Command, CopyButton, ErrorBox, Loading } from '../../parts/states.tsx';
 import { QrCode } from '../add/code-sheet.tsx';
@@ -30,7 +30,8 @@ export function SecondFactorSetup(props: SetupProps) {
   if (error !== null) return <ErrorBox title="It could not be begun." error={error} onRetry={load} />;
   if (offer === null) return <Loading rows={4} />;
   if (codes !== null) return <RecoveryCodes codes={codes} onDone={props.onDone} />;
-  return <Confirm offer={offer} onCodes={setCodes} {...props} />;
+  const { onDone, ...buttons } = props;
+  return <Confirm offer={offer} onCodes={setCodes} {...buttons} />;
 }
 
 interface ConfirmProps extends Omit<SetupProps, 'onDone'> {
@@ -38,15 +39,14 @@ interface ConfirmProps extends Omit<SetupProps, 'onDone'> {
   readonly onCodes: (codes: readonly string[]) => void;
 }
 
-function Confirm({ offer: { secret, url }, onCodes, onCancel, cancel = 'Cancel' }: ConfirmProps) {
-  const [code, setCode] = useState('');
-  const [password, setPassword] = useState('');
-  const { error, isBusy, submit } = useSend(async () => {
-    const answer = await post('/api/admin/second-factor/confirm', { secret, code, password });
+function Confirm({ offer: { secret, url }, onCodes, ...buttons }: ConfirmProps) {
+  const { fields, typed } = useFields({ code: '', password: '' });
+  const send = async () => {
+    const answer = await post('/api/admin/second-factor/confirm', { secret, ...fields });
     onCodes(answer.recovery_codes);
-  });
+  };
   return (
-    <form onSubmit={submit} noValidate>
+    <Form verb="Set up" failure="The second factor was not set up." onSend={send} {...buttons}>
       <p class="second">Scan this with your authenticator app, or type the secret into it.</p>
       <p class="gap">
         <QrCode text={url} label="QR code with the secret" />
@@ -56,29 +56,10 @@ function Confirm({ offer: { secret, url }, onCodes, onCancel, cancel = 'Cancel' 
         <a href={url}>Open it in an app on this device</a>
       </p>
       <div class="gap">
-        <Field
-          label="Code that the app shows"
-          value={code}
-          onInput={setCode}
-          autoComplete="one-time-code"
-          isMono
-        />
-        <Field
-          label="Your password"
-          type="password"
-          value={password}
-          onInput={setPassword}
-          autoComplete="current-password"
-        />
+        <Field label="Code that the app shows" {...typed('code')} autoComplete="one-time-code" isMono />
+        <OwnPasswordField {...typed('password')} />
       </div>
-      {error !== null && <ErrorBox title="The second factor was not set up." error={error} />}
-      <div class="buttons">
-        <Button onClick={() => void onCancel()}>{cancel}</Button>
-        <Button as="primary" isSubmit isBusy={isBusy}>
-          Set up
-        </Button>
-      </div>
-    </form>
+    </Form>
   );
 }
 

@@ -14,7 +14,7 @@ import { useValue } from '../../data/value.ts';
 import { Brand } from '../../parts/brand.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CodeField, Field } from '../../parts/field.tsx';
-import { useSend } from '../../parts/form.tsx';
+import { useFields, useSend } from '../../parts/form.tsx';
 import { leave } from '../../parts/frame.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Shape } from '../../parts/shape.tsx';
@@ -59,8 +59,8 @@ interface SignInProps {
 
 /** Which server, and what appears afterwards. */
 export function SignIn({ welcome, screen }: SignInProps) {
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
+  const { fields, typed } = useFields({ name: '', password: '' });
+  const { name, password } = fields;
   const [code, setCode] = useState<string | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
   useEffect(() => {
@@ -95,8 +95,7 @@ export function SignIn({ welcome, screen }: SignInProps) {
             <ProviderButton name={welcome.provider} />
             <Field
               label="Name"
-              value={name}
-              onInput={setName}
+              {...typed('name')}
               autoComplete="username"
               isFirst={welcome.provider === null}
               fault={faultAt('name', fault)}
@@ -104,8 +103,7 @@ export function SignIn({ welcome, screen }: SignInProps) {
             <Field
               label="Password"
               type="password"
-              value={password}
-              onInput={setPassword}
+              {...typed('password')}
               autoComplete="current-password"
               fault={faultAt('password', fault)}
             />
