@@ -9,6 +9,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { FilterChip, LicenseChip, PeriodChip, SearchField } from '../../parts/filters.tsx';
+import { Picker } from '../../parts/finder.tsx';
 import { PageHead } from '../../parts/head.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Name, UserName } from '../../parts/name.tsx';
@@ -16,10 +17,9 @@ import { CopyButton, Empty, ErrorBox, Loading } from '../../parts/states.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { useIsNarrow, VirtualRows } from '../../parts/virtual-rows.tsx';
 import { readPeriod } from '../../words/date-range.ts';
-import { describeEvent, sayActor, sayKind } from '../../words/describe-event.ts';
+import { describeEvent, EVENT_KINDS, sayActor, sayKind } from '../../words/describe-event.ts';
 import { nameOf } from '../../words/judge-license.ts';
 import { type AuditLog, useAuditLog } from './audit-log.ts';
-import { KindChip } from './kind-chip.tsx';
 import { VerifyLog } from './verify-log.tsx';
 
 const PERIODS = [
@@ -214,4 +214,38 @@ function Value({ value }: { readonly value: unknown }) {
     return <span class="lines">{value.join('\n')}</span>;
   }
   return <>{typeof value === 'string' ? value : JSON.stringify(value)}</>;
+}
+
+const ANY = { icon: 'audit', text: 'Any', note: '', kind: null } as const;
+
+const KINDS = EVENT_KINDS.map((kind) => ({ icon: 'audit', text: sayKind(kind), note: '', kind }) as const);
+
+/** Chooses one of the many kinds of events. */
+function KindChip({ value }: { readonly value: string | null }) {
+  const [text, setText] = useState<string | null>(null);
+  const wish = (text ?? '').trim().toLowerCase();
+  const found = [ANY, ...KINDS].filter((one) => one.text.toLowerCase().includes(wish));
+  return (
+    <>
+      <button
+        type="button"
+        class={`chip${value === null ? '' : ' on'}`}
+        aria-haspopup="dialog"
+        onClick={() => setText('')}
+      >
+        Kind <b>{value === null ? 'Any' : value.split(',').map(sayKind).join(', ')}</b>
+        <Icon name="down" size={12} />
+      </button>
+      {text !== null && (
+        <Picker
+          label="Kind of event"
+          text={text}
+          found={found}
+          onText={setText}
+          onPick={({ kind }) => setParams({ kind })}
+          onClose={() => setText(null)}
+        />
+      )}
+    </>
+  );
 }

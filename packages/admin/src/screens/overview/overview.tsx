@@ -2,24 +2,26 @@ import type { Finding } from '@berth/protocol/admin/doctor';
 import type { SlotHistory } from '@berth/protocol/admin/history';
 import type { License } from '@berth/protocol/admin/licenses';
 import { readNow } from '../../clock.ts';
-import { useFindings, useLicenses, useStatus } from '../../data/overview.ts';
+import { useFindings, useLicenses, useLine, useStatus } from '../../data/overview.ts';
 import { useResource } from '../../data/resource.ts';
 import { linkTo } from '../../data/route.ts';
 import { useRules } from '../../data/rules.ts';
 import { AddLicenseLink } from '../../parts/button.tsx';
 import { PageHead, Section } from '../../parts/head.tsx';
+import { LicenseName, Name } from '../../parts/name.tsx';
 import { Shape } from '../../parts/shape.tsx';
 import { SlotLegend } from '../../parts/slot-bar.tsx';
 import { Show } from '../../parts/states.tsx';
+import { Table } from '../../parts/table.tsx';
 import { type Concern, headline, listConcerns, listWell, summary } from '../../words/attention.ts';
-import { countedOf } from '../../words/judge-license.ts';
+import { countedOf, nameOf } from '../../words/judge-license.ts';
+import { listLines, sayWait } from '../../words/line.ts';
 import { formatNumber } from '../../words/numbers.ts';
 import { hasReserved, mapReserved } from '../../words/rules.ts';
 import { DAY_MS, plural, startOfDay } from '../../words/time.ts';
 import { sumByLicense } from '../../words/usage.ts';
 import { DenialTable } from './denial-table.tsx';
 import { LicenseTable, NoLicense } from './license-table.tsx';
-import { Lines } from './lines.tsx';
 
 const FIVE_MINUTES_MS = 5 * 60_000;
 
@@ -140,4 +142,32 @@ function Well({ findings }: { readonly findings: readonly Finding[] }) {
       ))}
     </ul>
   );
+}
+
+/** For what people wait, if somebody does. */
+function Lines({ licenses }: { readonly licenses: readonly License[] }) {
+  const { waiting, line } = useLine().data ?? { waiting: 0, line: [] };
+  if (waiting === 0) return null;
+  const note =
+    waiting > line.length
+      ? `${formatNumber(waiting)}, of whom the first ${formatNumber(line.length)} are counted below`
+      : formatNumber(waiting);
+  return (
+    <Section title="Waiting" note={note}>
+      <Table
+        rows={listLines(line, licenses)}
+        keyOf={({ product }) => product}
+        hasLabels
+        columns={[
+          ['License', drawLender, 'grow cut most'],
+          ['Waiting', (one) => formatNumber(one.waiting), 'number'],
+          ['Longest wait', ({ longestSeconds }) => sayWait(longestSeconds), 'number'],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function drawLender({ license, product }: ReturnType<typeof listLines>[number]) {
+  return license === null ? <Name text={product} /> : <LicenseName id={license.id} name={nameOf(license)} />;
 }

@@ -1,16 +1,18 @@
 import type { Slot } from '@berth/protocol/admin/registrations';
 import { useState } from 'preact/hooks';
 import { post } from '../../data/api.ts';
-import { useAllowed } from '../../data/overview.ts';
+import { useAllowed, useLicenses } from '../../data/overview.ts';
+import { useResource } from '../../data/resource.ts';
+import { useRules } from '../../data/rules.ts';
 import { Button } from '../../parts/button.tsx';
 import { ask } from '../../parts/dialog.tsx';
 import { Term, TermList } from '../../parts/facts.tsx';
 import { Section } from '../../parts/head.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
+import { sayMembership } from '../../words/person.ts';
 import { plural } from '../../words/time.ts';
 import type { Barring } from './bar-actions.ts';
-import { Groups } from './groups.tsx';
 
 interface AboutProps {
   readonly user: string;
@@ -52,6 +54,42 @@ export function About({ user, slots, lastAt, onForget }: AboutProps) {
       </Section>
       {onForget !== null && <Forget user={user} holdsSlots={slots.length > 0} onDone={onForget} />}
     </aside>
+  );
+}
+
+type GroupsProps = Pick<AboutProps, 'user' | 'slots'>;
+
+/** The groups of the rules that the person is in, and by what; nothing without rules. */
+function Groups({ user, slots }: GroupsProps) {
+  const hasRules = (useRules().data?.rules.length ?? 0) > 0;
+  const licenses = useLicenses().data?.licenses ?? [];
+  const [held] = slots;
+  // Groups are the same for all products, but the question needs one.
+  const product = held?.product ?? licenses[0]?.product;
+  const query = { user, product, host: held?.os_hostname ?? undefined, address: held?.address ?? undefined };
+  const path = hasRules && product !== undefined ? '/api/admin/rules/explain' : null;
+  const groups = useResource(path, query).data?.groups ?? null;
+  if (groups === null) return null;
+  return (
+    <Section title="Groups">
+      {groups.length === 0 ? (
+        <p class="quiet">In no group of the rules.</p>
+      ) : (
+        <ul class="rule-list">
+          {groups.map(({ group, by }) => (
+            <li key={group} class="stacked">
+              <b dir="auto">{group}</b>
+              <span class="small quiet">{sayMembership(by)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {held === undefined && (
+        <p class="small quiet gap">
+          By the name alone. With a slot, the computer and its address count, too.
+        </p>
+      )}
+    </Section>
   );
 }
 

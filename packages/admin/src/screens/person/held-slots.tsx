@@ -8,9 +8,8 @@ import { Table, TwoLines } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
-import { sayPrograms } from '../../words/say-programs.ts';
 import { formatDistance } from '../../words/time.ts';
-import { FREEING } from '../slots/slot-actions.ts';
+import { FREEING, sayPrograms } from '../slots/slot-actions.ts';
 import { keyOf } from '../slots/slot-row.tsx';
 
 interface HeldSlotsProps {

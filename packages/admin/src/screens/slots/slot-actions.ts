@@ -8,7 +8,6 @@ import { ask } from '../../parts/dialog.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
-import { sayPrograms } from '../../words/say-programs.ts';
 import { formatDistance, formatMoment, plural } from '../../words/time.ts';
 
 type ById = ReadonlyMap<number, License>;
@@ -36,6 +35,11 @@ const RELEASE =
 const BAR =
   'New requests of this user are refused for all licenses. Slots that they hold stay theirs until they end ' +
   'or are released.';
+
+/** How many programs of one user share a slot; nothing to say unless there are several. */
+export function sayPrograms(programs: number): readonly string[] {
+  return programs > 1 ? [plural(programs, 'program')] : [];
+}
 
 /** What whoever frees a slot must be allowed to do, be it borrowed or not. */
 export const FREEING = 'POST /api/admin/registrations/release';

@@ -6,8 +6,7 @@ import { Facts } from '../../parts/facts.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Time } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
-import { sayPrograms } from '../../words/say-programs.ts';
-import { FREEING } from './slot-actions.ts';
+import { FREEING, sayPrograms } from './slot-actions.ts';
 import { SlotState } from './slot-row.tsx';
 
 interface SlotDialogProps {

@@ -9,9 +9,8 @@ import { Name, UserName } from '../../parts/name.tsx';
 import { copyText } from '../../parts/states.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
-import { sayPrograms } from '../../words/say-programs.ts';
 import { formatDistance } from '../../words/time.ts';
-import { FREEING } from './slot-actions.ts';
+import { FREEING, sayPrograms } from './slot-actions.ts';
 
 export function keyOf({ license_id, user }: Slot): string {
   return `${license_id} ${user}`;
