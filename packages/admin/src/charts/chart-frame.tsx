@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, Ref } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { axisSteps } from '../words/numbers.ts';
 import { DAY_MS, startOfDay } from '../words/time.ts';
@@ -53,63 +53,72 @@ export function YAxis({ most, left, right, y, format, limit }: YAxisProps) {
   );
 }
 
-interface CursorProps {
-  readonly label: string;
-  readonly width: number;
-  readonly height: number;
-  readonly left: number;
-  readonly right: number;
-  readonly count: number;
-  /** Which of the values is pointed at; `null`: none. */
-  readonly index: number | null;
-  readonly onMove: (index: number | null) => void;
-  readonly children: ComponentChildren;
-}
-
-/** A chart that is read by pointing, touching or with arrow keys. */
-export function ReadableChart(props: CursorProps) {
-  const { label, width, height, left, right, count, index, onMove, children } = props;
-  const point = (event: PointerEvent & { currentTarget: SVGSVGElement }) => {
-    const { left: from, width: wide } = event.currentTarget.getBoundingClientRect();
-    const x = ((event.clientX - from) / wide) * width;
-    const share = (x - left) / Math.max(1, right - left);
-    onMove(share < 0 || share > 1 ? null : Math.min(count - 1, Math.floor(share * count)));
-  };
-  const move = (event: KeyboardEvent) => {
-    const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
-    if (event.key === 'Escape') onMove(null);
-    if (by === 0) return;
-    event.preventDefault();
-    onMove(Math.max(0, Math.min(count - 1, (index ?? (by > 0 ? -1 : count)) + by)));
-  };
-  return (
-    <svg
-      class="chart"
-      viewBox={`0 0 ${width} ${height}`}
-      height={height}
-      role="img"
-      aria-label={`${label} Arrow keys read it.`}
-      tabIndex={0}
-      onPointerMove={point}
-      onPointerDown={point}
-      onPointerLeave={() => onMove(null)}
-      onKeyDown={move}
-      onBlur={() => onMove(null)}
-    >
-      {children}
-    </svg>
-  );
-}
-
-interface TipProps {
+/** What the chart says at a place. */
+interface Tip {
   readonly x: number;
-  readonly width: number;
   readonly title: string;
   readonly rows: readonly (readonly [string, string])[];
 }
 
-/** What the chart says at the place that is pointed at; screen readers hear it, too. */
-export function ChartTip({ x, width, title, rows }: TipProps) {
+interface ReadableChartProps {
+  readonly label: string;
+  readonly box: Ref<HTMLDivElement>;
+  readonly width: number;
+  readonly height: number;
+  readonly left: number;
+  readonly right: number;
+  /** How far down and up the place that is pointed at is marked. */
+  readonly top: number;
+  readonly base: number;
+  readonly count: number;
+  readonly tip: (index: number) => Tip;
+  readonly children: ComponentChildren;
+}
+
+/** A chart that is read by pointing, touching or with arrow keys. */
+export function ReadableChart(props: ReadableChartProps) {
+  const { label, box, width, height, left, right, top, base, count, tip, children } = props;
+  /** Which of the values is pointed at; `null`: none. */
+  const [index, setIndex] = useState<number | null>(null);
+  const pointed = index === null || index >= count ? null : tip(index);
+  const point = (event: PointerEvent & { currentTarget: SVGSVGElement }) => {
+    const { left: from, width: wide } = event.currentTarget.getBoundingClientRect();
+    const x = ((event.clientX - from) / wide) * width;
+    const share = (x - left) / Math.max(1, right - left);
+    setIndex(share < 0 || share > 1 ? null : Math.min(count - 1, Math.floor(share * count)));
+  };
+  const move = (event: KeyboardEvent) => {
+    const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    if (event.key === 'Escape') setIndex(null);
+    if (by === 0) return;
+    event.preventDefault();
+    setIndex(Math.max(0, Math.min(count - 1, (index ?? (by > 0 ? -1 : count)) + by)));
+  };
+  return (
+    <div class="chart-box" ref={box}>
+      <svg
+        class="chart"
+        viewBox={`0 0 ${width} ${height}`}
+        height={height}
+        role="img"
+        aria-label={`${label} Arrow keys read it.`}
+        tabIndex={0}
+        onPointerMove={point}
+        onPointerDown={point}
+        onPointerLeave={() => setIndex(null)}
+        onKeyDown={move}
+        onBlur={() => setIndex(null)}
+      >
+        {children}
+        {pointed !== null && <path class="cursor" d={`M${pointed.x} ${top}V${base}`} />}
+      </svg>
+      {pointed !== null && <ChartTip {...pointed} width={width} />}
+    </div>
+  );
+}
+
+/** Screen readers hear it, too. */
+function ChartTip({ x, width, title, rows }: Tip & { readonly width: number }) {
   const isLeft = x > width / 2;
   const style = isLeft ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` };
   return (

@@ -1,9 +1,8 @@
-import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
 import { type Counted, type Forecast, spreadOf } from '../words/forecast.ts';
 import { formatAmount } from '../words/numbers.ts';
 import { DAY_MS, formatDate, formatDay } from '../words/time.ts';
-import { ChartTip, listWeekends, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
+import { listWeekends, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
 
 interface ConsumptionChartProps {
   readonly counted: Counted;
@@ -22,7 +21,6 @@ const BASE = HEIGHT - 28;
 /** The total of the period so far, the maximum, and how it goes on at this pace. */
 export function ConsumptionChart({ counted, ahead, days }: ConsumptionChartProps) {
   const { box, width } = useWidth(760);
-  const [index, setIndex] = useState<number | null>(null);
   const now = readNow();
   const end = ahead.endAt ?? now + 30 * DAY_MS;
   const right = width - 12;
@@ -34,52 +32,44 @@ export function ConsumptionChart({ counted, ahead, days }: ConsumptionChartProps
   const points = totals.map((total, day) => [x(dayEnd(day)), y(total)] as const);
   const line = [`M${x(ahead.startAt)} ${BASE}`, ...points.map(([px, py]) => `L${px} ${py}`)].join('');
   const last = points.at(-1) ?? ([x(ahead.startAt), BASE] as const);
-  const pointed = index === null ? undefined : points[index];
   const scale = { counted, ahead, x, y, now, end, right, most };
+  const tipAt = (index: number) => ({
+    x: points[index]?.[0] ?? LEFT,
+    title: formatDay(ahead.startAt + index * DAY_MS, now),
+    rows: [
+      ['Total', formatAmount(totals[index] ?? 0)],
+      ['On this day', formatAmount(days[index] ?? 0)],
+    ] as const,
+  });
   return (
-    <div class="chart-box" ref={box}>
-      <ReadableChart
-        label={`${formatAmount(counted.total)} of ${formatAmount(counted.max)} consumed.`}
-        {...{
-          width,
-          height: HEIGHT,
-          left: LEFT,
-          right: last[0],
-          count: totals.length,
-          index,
-          onMove: setIndex,
-        }}
-      >
-        <Ground {...scale} />
-        <path class="area" d={`${line}V${BASE}z`} />
-        <path class="stroke" d={line} />
-        <path class="limit" d={`M${LEFT} ${y(counted.max)}H${right}`} />
-        <text class="strong-text" x={LEFT + 6} y={y(counted.max) - 6}>
-          {formatAmount(counted.max)}
-        </text>
-        <Spread {...scale} days={days} last={last} />
-        {ahead.expected !== null && (
-          <path class="ahead" d={`M${last[0]} ${last[1]}L${x(end)} ${y(ahead.expected)}`} />
-        )}
-        <Reached {...scale} />
-        <circle class="dot" cx={last[0]} cy={last[1]} r="3.5" />
-        <text class="strong-text" x={Math.max(LEFT + 60, last[0] - 8)} y={last[1] - 10} text-anchor="end">
-          {formatAmount(counted.total)} now
-        </text>
-        {pointed !== undefined && <path class="cursor" d={`M${pointed[0]} ${TOP}V${BASE}`} />}
-      </ReadableChart>
-      {pointed !== undefined && index !== null && (
-        <ChartTip
-          x={pointed[0]}
-          width={width}
-          title={formatDay(ahead.startAt + index * DAY_MS, now)}
-          rows={[
-            ['Total', formatAmount(totals[index] ?? 0)],
-            ['On this day', formatAmount(days[index] ?? 0)],
-          ]}
-        />
+    <ReadableChart
+      label={`${formatAmount(counted.total)} of ${formatAmount(counted.max)} consumed.`}
+      {...{ box, width }}
+      height={HEIGHT}
+      left={LEFT}
+      right={last[0]}
+      top={TOP}
+      base={BASE}
+      count={totals.length}
+      tip={tipAt}
+    >
+      <Ground {...scale} />
+      <path class="area" d={`${line}V${BASE}z`} />
+      <path class="stroke" d={line} />
+      <path class="limit" d={`M${LEFT} ${y(counted.max)}H${right}`} />
+      <text class="strong-text" x={LEFT + 6} y={y(counted.max) - 6}>
+        {formatAmount(counted.max)}
+      </text>
+      <Spread {...scale} days={days} last={last} />
+      {ahead.expected !== null && (
+        <path class="ahead" d={`M${last[0]} ${last[1]}L${x(end)} ${y(ahead.expected)}`} />
       )}
-    </div>
+      <Reached {...scale} />
+      <circle class="dot" cx={last[0]} cy={last[1]} r="3.5" />
+      <text class="strong-text" x={Math.max(LEFT + 60, last[0] - 8)} y={last[1] - 10} text-anchor="end">
+        {formatAmount(counted.total)} now
+      </text>
+    </ReadableChart>
   );
 }
 

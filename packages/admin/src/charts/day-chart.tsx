@@ -1,9 +1,8 @@
-import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
 import { formatNumber } from '../words/numbers.ts';
 import type { DayUse } from '../words/person.ts';
 import { DAY_MS, formatDay, formatDuration, HOUR_MS } from '../words/time.ts';
-import { ChartTip, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
+import { ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
 
 const LEFT = 44;
 const TOP = 14;
@@ -13,50 +12,48 @@ const HEIGHT = 140;
 /** For how many hours slots were held on each day; a dot marks denials. */
 export function DayChart({ days }: { readonly days: readonly DayUse[] }) {
   const { box, width } = useWidth(720);
-  const [index, setIndex] = useState<number | null>(null);
   const most = Math.max(1, ...days.map(({ heldMs }) => heldMs / HOUR_MS));
   const right = width - 4;
   const wide = (right - LEFT) / Math.max(1, days.length);
   const x = (place: number) => LEFT + (place + 0.5) * wide;
   const y = (hours: number) => TOP + (1 - hours / most) * (BASE - TOP);
   const now = readNow();
-  const pointed = index === null ? undefined : days[index];
+  const tipAt = (index: number) => {
+    const { at, heldMs, denials } = days[index] as DayUse;
+    const rows = [
+      ['Held', formatDuration(heldMs)],
+      ['Denials', formatNumber(denials)],
+    ] as const;
+    return { x: x(index), title: formatDay(at, now), rows };
+  };
   return (
-    <div class="chart-box" ref={box}>
-      <ReadableChart
-        label={`Hours of use on each of the last ${days.length} days.`}
-        {...{ width, height: HEIGHT, left: LEFT, right, count: days.length, index, onMove: setIndex }}
-      >
-        {days.map(({ at }, place) => (
-          <DayGround key={at} {...{ at, wide, x: x(place), right }} text={formatDay(at, now)} />
-        ))}
-        <YAxis most={most} left={LEFT} right={right} y={y} format={(hours) => `${formatNumber(hours)} h`} />
-        {days.map(({ at, heldMs, denials }, place) => (
-          <g key={at}>
-            <rect
-              class="bar-fill"
-              x={x(place) - wide * 0.35}
-              y={y(heldMs / HOUR_MS)}
-              width={wide * 0.7}
-              height={BASE - y(heldMs / HOUR_MS)}
-            />
-            {denials > 0 && <circle class="denied" cx={x(place)} cy={BASE - 5} r={3.5} />}
-          </g>
-        ))}
-        {index !== null && <path class="cursor" d={`M${x(index)} ${TOP}V${BASE}`} />}
-      </ReadableChart>
-      {pointed !== undefined && index !== null && (
-        <ChartTip
-          x={x(index)}
-          width={width}
-          title={formatDay(pointed.at, now)}
-          rows={[
-            ['Held', formatDuration(pointed.heldMs)],
-            ['Denials', formatNumber(pointed.denials)],
-          ]}
-        />
-      )}
-    </div>
+    <ReadableChart
+      label={`Hours of use on each of the last ${days.length} days.`}
+      {...{ box, width, right }}
+      height={HEIGHT}
+      left={LEFT}
+      top={TOP}
+      base={BASE}
+      count={days.length}
+      tip={tipAt}
+    >
+      {days.map(({ at }, place) => (
+        <DayGround key={at} {...{ at, wide, x: x(place), right }} text={formatDay(at, now)} />
+      ))}
+      <YAxis most={most} left={LEFT} right={right} y={y} format={(hours) => `${formatNumber(hours)} h`} />
+      {days.map(({ at, heldMs, denials }, place) => (
+        <g key={at}>
+          <rect
+            class="bar-fill"
+            x={x(place) - wide * 0.35}
+            y={y(heldMs / HOUR_MS)}
+            width={wide * 0.7}
+            height={BASE - y(heldMs / HOUR_MS)}
+          />
+          {denials > 0 && <circle class="denied" cx={x(place)} cy={BASE - 5} r={3.5} />}
+        </g>
+      ))}
+    </ReadableChart>
   );
 }
 

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { readNow } from '../clock.ts';
 import { formatNumber } from '../words/numbers.ts';
 import {
@@ -10,15 +9,7 @@ import {
   listClockTicks,
 } from '../words/time.ts';
 import { groupDenials, type Step } from '../words/usage.ts';
-import {
-  ChartTip,
-  DAY_LABEL_WIDTH,
-  listTicks,
-  listWeekends,
-  ReadableChart,
-  useWidth,
-  YAxis,
-} from './chart-frame.tsx';
+import { DAY_LABEL_WIDTH, listTicks, listWeekends, ReadableChart, useWidth, YAxis } from './chart-frame.tsx';
 
 interface SlotsChartProps {
   readonly steps: readonly Step[];
@@ -36,55 +27,46 @@ export const SLOTS_CHART_HEIGHT = 274;
 /** Peak and average over time, the slots there are, and denials per day below. */
 export function SlotsChart({ steps, stepMs, slots }: SlotsChartProps) {
   const { box, width } = useWidth(1000);
-  const [index, setIndex] = useState<number | null>(null);
   const since = steps[0]?.at ?? 0;
   const until = (steps.at(-1)?.at ?? 0) + stepMs;
   const most = Math.max(slots, 1, ...steps.map(({ peak }) => peak));
   const right = width - 4;
   const x = (at: number) => LEFT + ((at - since) / Math.max(1, until - since)) * (right - LEFT);
   const y = (value: number) => TOP + (1 - value / (most * 1.06)) * (BASE - TOP);
-  const peak = formatNumber(Math.max(0, ...steps.map((step) => step.peak)));
-  const pointed = index === null ? undefined : steps[index];
+  const highest = formatNumber(Math.max(0, ...steps.map(({ peak }) => peak)));
+  const tipAt = (index: number) => {
+    const { at, peak, average, borrowed, denials } = steps[index] as Step;
+    return {
+      x: x(at + stepMs / 2),
+      title: titleOf(at, stepMs),
+      rows: [
+        ['Peak', `${formatNumber(peak)} of ${formatNumber(slots)}`],
+        ['Average', formatNumber(average)],
+        ['Borrowed', formatNumber(borrowed)],
+        ['Denials', formatNumber(denials)],
+      ] as const,
+    };
+  };
   return (
-    <div class="chart-box" ref={box}>
-      <ReadableChart
-        label={`Slots in use over time: at most ${peak} of ${formatNumber(slots)}.`}
-        {...{
-          width,
-          height: SLOTS_CHART_HEIGHT,
-          left: LEFT,
-          right,
-          count: steps.length,
-          index,
-          onMove: setIndex,
-        }}
-      >
-        <Grid {...{ since, until, most, slots, x, y, right }} />
-        <path class="peak" d={`${stepPath(steps, 'peak', x, y, stepMs)}V${BASE}H${LEFT}z`} />
-        <path class="stroke" d={stepPath(steps, 'average', x, y, stepMs)} />
-        <path class="limit" d={`M${LEFT} ${y(slots)}H${right}`} />
-        <text class="strong-text" x={LEFT - 8} y={y(slots) + 4} text-anchor="end">
-          {formatNumber(slots)}
-        </text>
-        <DenialBars steps={steps} x={x} width={width} />
-        {pointed !== undefined && (
-          <path class="cursor" d={`M${x(pointed.at + stepMs / 2)} ${TOP}V${DENIED_BASE}`} />
-        )}
-      </ReadableChart>
-      {pointed !== undefined && (
-        <ChartTip
-          x={x(pointed.at + stepMs / 2)}
-          width={width}
-          title={titleOf(pointed.at, stepMs)}
-          rows={[
-            ['Peak', `${formatNumber(pointed.peak)} of ${formatNumber(slots)}`],
-            ['Average', formatNumber(pointed.average)],
-            ['Borrowed', formatNumber(pointed.borrowed)],
-            ['Denials', formatNumber(pointed.denials)],
-          ]}
-        />
-      )}
-    </div>
+    <ReadableChart
+      label={`Slots in use over time: at most ${highest} of ${formatNumber(slots)}.`}
+      {...{ box, width, right }}
+      height={SLOTS_CHART_HEIGHT}
+      left={LEFT}
+      top={TOP}
+      base={DENIED_BASE}
+      count={steps.length}
+      tip={tipAt}
+    >
+      <Grid {...{ since, until, most, slots, x, y, right }} />
+      <path class="peak" d={`${stepPath(steps, 'peak', x, y, stepMs)}V${BASE}H${LEFT}z`} />
+      <path class="stroke" d={stepPath(steps, 'average', x, y, stepMs)} />
+      <path class="limit" d={`M${LEFT} ${y(slots)}H${right}`} />
+      <text class="strong-text" x={LEFT - 8} y={y(slots) + 4} text-anchor="end">
+        {formatNumber(slots)}
+      </text>
+      <DenialBars steps={steps} x={x} width={width} />
+    </ReadableChart>
   );
 }
 
