@@ -12,7 +12,7 @@ import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toasts.tsx';
 import { sayMembership } from '../../words/person.ts';
 import { plural } from '../../words/time.ts';
-import type { Barring } from './bar-actions.ts';
+import type { Barring } from '../slots/slot-actions.ts';
 
 interface AboutProps {
   readonly user: string;
