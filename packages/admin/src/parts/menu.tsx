@@ -21,6 +21,15 @@ interface MenuButtonProps {
   readonly isIcon?: boolean;
 }
 
+/** What can be done with a row. */
+export function ActionsMenu({ of, items }: { readonly of: string } & Pick<MenuButtonProps, 'items'>) {
+  return (
+    <MenuButton label={`Actions for ${of}`} className="icon-button" items={items} isIcon>
+      <Icon name="more" />
+    </MenuButton>
+  );
+}
+
 /** A button that opens a menu: arrow keys move, Enter chooses, Esc closes. */
 export function MenuButton({
   label,

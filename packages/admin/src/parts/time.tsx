@@ -45,3 +45,12 @@ export function Moment({ at, isExact = false }: { readonly at: string; readonly 
     </time>
   );
 }
+
+/** When something ends, and how far away that is. */
+export function Ending({ at }: { readonly at: string }) {
+  return (
+    <>
+      <Moment at={at} /> <span class="quiet">{formatDistance(Date.parse(at), readNow())}</span>
+    </>
+  );
+}

@@ -51,6 +51,24 @@ export function VirtualRows({ count, rowHeight, render, onShow }: VirtualRowsPro
   );
 }
 
+type Cell = readonly [className: string, content: ComponentChildren];
+
+/** The cells of one of the rows. */
+export function RowCells({ cells }: { readonly cells: readonly (Cell | false)[] }) {
+  return (
+    <>
+      {cells.map(
+        (cell) =>
+          cell && (
+            <span role="cell" class={cell[0]}>
+              {cell[1]}
+            </span>
+          ),
+      )}
+    </>
+  );
+}
+
 /** Whether the screen is as narrow as a phone. */
 export function useIsNarrow(): boolean {
   const [isNarrow, setNarrow] = useState(() => matchMedia('(max-width: 719px)').matches);

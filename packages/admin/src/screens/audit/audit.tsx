@@ -15,7 +15,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Name, UserName } from '../../parts/name.tsx';
 import { CopyButton, Empty, ErrorBox, Loading } from '../../parts/states.tsx';
 import { Moment } from '../../parts/time.tsx';
-import { useIsNarrow, VirtualRows } from '../../parts/virtual-rows.tsx';
+import { RowCells, useIsNarrow, VirtualRows } from '../../parts/virtual-rows.tsx';
 import { readPeriod } from '../../words/date-range.ts';
 import { describeEvent, EVENT_KINDS, sayActor, sayKind } from '../../words/describe-event.ts';
 import { nameOf } from '../../words/judge-license.ts';
@@ -152,25 +152,22 @@ interface EventRowProps {
 function EventRow({ event, top, names, onOpen }: EventRowProps) {
   const license =
     event.license_id === null ? null : (names.get(event.license_id) ?? String(event.license_id));
+  const opener = (
+    <button type="button" class="row-button" onClick={onOpen}>
+      <Name text={describeEvent(event)} />
+    </button>
+  );
   return (
     <div role="row" class="grid-row" style={{ top: `${top}px` }}>
-      <span role="cell" class="cell second-line">
-        <Moment at={event.at} isExact />
-      </span>
-      <span role="cell" class="cell first">
-        <button type="button" class="row-button" onClick={onOpen}>
-          <Name text={describeEvent(event)} />
-        </button>
-      </span>
-      <span role="cell" class="cell">
-        {typeof event.user === 'string' ? <UserName user={event.user} /> : '–'}
-      </span>
-      <span role="cell" class="cell second">
-        {license === null ? '–' : <Name text={license} />}
-      </span>
-      <span role="cell" class="cell second third-line">
-        <Name text={sayActor(event)} />
-      </span>
+      <RowCells
+        cells={[
+          ['cell second-line', <Moment at={event.at} isExact />],
+          ['cell first', opener],
+          ['cell', typeof event.user === 'string' ? <UserName user={event.user} /> : '–'],
+          ['cell second', license === null ? '–' : <Name text={license} />],
+          ['cell second third-line', <Name text={sayActor(event)} />],
+        ]}
+      />
     </div>
   );
 }

@@ -1,14 +1,12 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import type { Slot } from '@berth/protocol/admin/registrations';
-import { readNow } from '../../clock.ts';
 import { Button } from '../../parts/button.tsx';
 import { Section } from '../../parts/head.tsx';
 import { LicenseName, Name } from '../../parts/name.tsx';
 import { Table, TwoLines } from '../../parts/table.tsx';
-import { Moment } from '../../parts/time.tsx';
+import { Ending, Moment } from '../../parts/time.tsx';
 import { nameOf } from '../../words/judge-license.ts';
 import { formatNumber } from '../../words/numbers.ts';
-import { formatDistance } from '../../words/time.ts';
 import { FREEING, sayPrograms } from '../slots/slot-actions.ts';
 import { keyOf } from '../slots/slot-row.tsx';
 
@@ -47,7 +45,7 @@ function SlotSection({ title, note, slots, byId, onFree }: SlotSectionProps) {
           ['License', (slot) => drawLicense(slot, byId.get(slot.license_id)), 'grow cut'],
           ['Computer', drawComputer, 'cut'],
           ['Since', ({ registered_at }) => <Moment at={registered_at} />, 'number no-phone'],
-          ['Until', drawEnd, 'number'],
+          ['Until', ({ ends_at }) => <Ending at={ends_at} />, 'number'],
         ]}
         actions={(slot) => (
           <Button as="link" needs={FREEING} onClick={() => onFree(slot)}>
@@ -72,12 +70,4 @@ function drawLicense({ license_id, product, features }: Slot, license: License |
 function drawComputer({ os_hostname, address, ip_local, programs }: Slot) {
   const where = [address ?? ip_local ?? [], sayPrograms(programs)].flat().join(', ');
   return <TwoLines first={<Name text={os_hostname ?? '–'} />} second={where} />;
-}
-
-function drawEnd({ ends_at }: Slot) {
-  return (
-    <>
-      <Moment at={ends_at} /> <span class="quiet">{formatDistance(Date.parse(ends_at), readNow())}</span>
-    </>
-  );
 }

@@ -8,8 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { ask } from '../../parts/dialog.tsx';
 import { useSend } from '../../parts/form.tsx';
 import { Section } from '../../parts/head.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { MenuButton } from '../../parts/menu.tsx';
+import { ActionsMenu } from '../../parts/menu.tsx';
 import { Name } from '../../parts/name.tsx';
 import { State } from '../../parts/shape.tsx';
 import { Empty, Show } from '../../parts/states.tsx';
@@ -163,19 +162,15 @@ function ChannelActions({ channel, onEdit, onChange }: ActionProps) {
       <Button onClick={submit} isBusy={isBusy}>
         Test
       </Button>
-      <MenuButton
-        label={`Actions for ${name}`}
-        className="icon-button"
-        isIcon
+      <ActionsMenu
+        of={name}
         items={[
           { label: 'Change…', act: () => onEdit(channel) },
           { label: paused ? 'Resume' : 'Pause', act: () => void setPaused(!paused) },
           null,
           { label: 'Remove…', icon: 'trash', act: remove },
         ]}
-      >
-        <Icon name="more" />
-      </MenuButton>
+      />
     </span>
   );
 }

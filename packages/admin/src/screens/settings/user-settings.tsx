@@ -7,8 +7,7 @@ import { may, session } from '../../data/session.ts';
 import { ask, Dialog } from '../../parts/dialog.tsx';
 import { Choose, Field } from '../../parts/field.tsx';
 import { Form, useFields } from '../../parts/form.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { MenuButton } from '../../parts/menu.tsx';
+import { ActionsMenu } from '../../parts/menu.tsx';
 import { Name } from '../../parts/name.tsx';
 import { Show } from '../../parts/states.tsx';
 import { Table } from '../../parts/table.tsx';
@@ -143,7 +142,6 @@ function UserMenu({ account, onSecret, onChange, onLimit }: UserMenuProps) {
         },
       }),
   }));
-  const limit = { label: 'Limit to products…', act: onLimit };
   const reset = {
     label: 'New one-time password…',
     act: () =>
@@ -178,16 +176,8 @@ function UserMenu({ account, onSecret, onChange, onLimit }: UserMenuProps) {
       }),
   };
   const second = account.second_factor ? [removeFactor(name, onChange)] : [];
-  return (
-    <MenuButton
-      label={`Actions for ${name}`}
-      className="icon-button"
-      isIcon
-      items={[...roles, ...(role === 'operator' ? [limit] : []), reset, ...second, null, remove]}
-    >
-      <Icon name="more" />
-    </MenuButton>
-  );
+  const limit = role === 'operator' ? [{ label: 'Limit to products…', act: onLimit }] : [];
+  return <ActionsMenu of={name} items={[...roles, ...limit, reset, ...second, null, remove]} />;
 }
 
 function removeFactor(name: string, onChange: () => void) {

@@ -1,15 +1,13 @@
 import type { License } from '@berth/protocol/admin/licenses';
 import type { Slot } from '@berth/protocol/admin/registrations';
-import { readNow } from '../../clock.ts';
 import { goTo, linkToPerson } from '../../data/route.ts';
 import { may } from '../../data/session.ts';
-import { Icon } from '../../parts/icon.tsx';
-import { MenuButton, type MenuItem } from '../../parts/menu.tsx';
+import { ActionsMenu, type MenuItem } from '../../parts/menu.tsx';
 import { Name, UserName } from '../../parts/name.tsx';
 import { copyText } from '../../parts/states.tsx';
-import { Moment } from '../../parts/time.tsx';
+import { Ending, Moment } from '../../parts/time.tsx';
+import { RowCells } from '../../parts/virtual-rows.tsx';
 import { nameOf } from '../../words/judge-license.ts';
-import { formatDistance } from '../../words/time.ts';
 import { FREEING, sayPrograms } from './slot-actions.ts';
 
 export function keyOf({ license_id, user }: Slot): string {
@@ -35,6 +33,7 @@ interface RowProps {
 
 export function SlotRow(props: RowProps) {
   const { slot, index, top, license, showsLicense, isCurrent, isPicked } = props;
+  const { os_hostname: host } = slot;
   return (
     <div
       role="row"
@@ -50,52 +49,40 @@ export function SlotRow(props: RowProps) {
       onMouseDown={(event) => event.shiftKey && event.preventDefault()}
       onDblClick={props.onOpen}
     >
-      <span role="cell" class="pick">
-        {may(FREEING) && (
-          <input
-            type="checkbox"
-            aria-label={`Select ${slot.user}`}
-            checked={isPicked}
-            tabIndex={isCurrent ? 0 : -1}
-            onClick={(event) => {
-              event.stopPropagation();
-              props.onPoint();
-              props.onPick(event.shiftKey);
-            }}
-          />
-        )}
-      </span>
-      <span role="cell" class="cell first">
-        <UserName user={slot.user} />
-      </span>
-      <span role="cell" class="cell second-line">
-        {slot.os_hostname === null ? <span class="quiet">–</span> : <Name text={slot.os_hostname} />}
-      </span>
-      <span role="cell" class="cell second">
-        {slot.address ?? slot.ip_local ?? '–'}
-      </span>
-      {showsLicense && (
-        <span role="cell" class="cell license">
-          <Name text={license === undefined ? slot.product : nameOf(license)} />
-        </span>
-      )}
-      <span role="cell" class="cell second">
-        {slot.features.length === 0 ? '–' : slot.features.join(', ')}
-      </span>
-      <span role="cell" class="cell third-line">
-        <SlotState {...slot} />
-      </span>
-      <span role="cell" class="cell number">
-        <Moment at={slot.registered_at} />
-      </span>
-      <span role="cell" class="cell number until">
-        <Moment at={slot.ends_at} />{' '}
-        <span class="quiet">{formatDistance(Date.parse(slot.ends_at), readNow())}</span>
-      </span>
-      <span role="cell" class="more">
-        <RowMenu {...props} />
-      </span>
+      <RowCells
+        cells={[
+          ['pick', may(FREEING) && <PickBox {...props} />],
+          ['cell first', <UserName user={slot.user} />],
+          ['cell second-line', host === null ? <span class="quiet">–</span> : <Name text={host} />],
+          ['cell second', slot.address ?? slot.ip_local ?? '–'],
+          showsLicense && [
+            'cell license',
+            <Name text={license === undefined ? slot.product : nameOf(license)} />,
+          ],
+          ['cell second', slot.features.length === 0 ? '–' : slot.features.join(', ')],
+          ['cell third-line', <SlotState {...slot} />],
+          ['cell number', <Moment at={slot.registered_at} />],
+          ['cell number until', <Ending at={slot.ends_at} />],
+          ['more', <RowMenu {...props} />],
+        ]}
+      />
     </div>
+  );
+}
+
+function PickBox({ slot, isCurrent, isPicked, onPoint, onPick }: RowProps) {
+  return (
+    <input
+      type="checkbox"
+      aria-label={`Select ${slot.user}`}
+      checked={isPicked}
+      tabIndex={isCurrent ? 0 : -1}
+      onClick={(event) => {
+        event.stopPropagation();
+        onPoint();
+        onPick(event.shiftKey);
+      }}
+    />
   );
 }
 
@@ -125,9 +112,7 @@ function RowMenu({ slot, isCurrent, canBar, onFree, onBar, onOpen }: RowProps) {
   ];
   return (
     <span class={isCurrent ? '' : 'calm'}>
-      <MenuButton label={`Actions for ${slot.user}`} className="icon-button" isIcon items={items}>
-        <Icon name="more" />
-      </MenuButton>
+      <ActionsMenu of={slot.user} items={items} />
     </span>
   );
 }
