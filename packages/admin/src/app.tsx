@@ -14,7 +14,6 @@ import { KEY_LIST, Keycaps, KeySwitch, useGoKeys, useKeys } from './parts/keys.t
 import { Empty, ErrorBox, Loading } from './parts/states.tsx';
 import { Toasts, undoLast } from './parts/toasts.tsx';
 import { AddLicense } from './screens/add/add-license.tsx';
-import { TryApi } from './screens/api/try-api.tsx';
 import { Audit } from './screens/audit/audit.tsx';
 import { LicenseScreen } from './screens/licenses/license.tsx';
 import { Licenses } from './screens/licenses/licenses.tsx';
@@ -201,7 +200,6 @@ function CurrentScreen() {
   const { path } = usePlace();
   useEffect(() => scrollTo(0, 0), [path.join('/')]);
   const [name = 'overview', part] = path;
-  if (name === 'api') return <TryApi />;
   if (name === 'people' && part !== undefined) return <Person key={part} user={part} />;
   const screen = listScreens().find((one) => one.path === name);
   if (screen !== undefined) return screen.draw(part);

@@ -146,34 +146,6 @@ function findLoss(): string | null {
   return `${since} Nothing was changed. Try again when it is back.`;
 }
 
-export interface Answer {
-  /** 0 if there was none. */
-  readonly status: number;
-  readonly text: string;
-}
-
-/** Sends a request and returns whatever the server answers. */
-export async function call(method: 'GET' | 'POST', address: string, body: string | null): Promise<Answer> {
-  const loss = method === 'GET' ? null : findLoss();
-  if (loss !== null) return { status: 0, text: loss };
-  const headers = { accept: 'application/json', 'content-type': 'application/json', ...csrfHeader() };
-  try {
-    const response = await fetch(address, { method, headers, body, credentials: 'same-origin' });
-    const text = await response.text();
-    return { status: response.status, text: indent(text) };
-  } catch {
-    return { status: 0, text: UNREACHABLE };
-  }
-}
-
-function indent(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-}
-
 function csrfHeader(): Record<string, string> {
   return csrfToken === null ? {} : { 'x-berth-csrf': csrfToken };
 }

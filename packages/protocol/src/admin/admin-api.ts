@@ -68,7 +68,6 @@ type AdminApi = typeof AUDIT_API &
 /** What they need besides the admin API. */
 interface OtherApi {
   'GET /metrics': object;
-  'GET /api/v4/openapi.json': Answering<z.ZodUnknown>;
   'POST /api/v4/addProduct': Taking<typeof addProductRequest, typeof licenseObject>;
   'POST /api/v4/removeProduct': Taking<typeof removeProductRequest, typeof removeProductAnswer>;
   'POST /api/v4/license/generate': Taking<typeof generateRequest, typeof generateAnswer>;

@@ -24,8 +24,7 @@ ${description
   .split('\n\n')
   .map((part) => `<p>${renderText(part)}</p>`)
   .join('\n')}
-<p>Whoever is signed in can <a href="/#/api">try requests</a> in the browser. Tools read the same as an
-OpenAPI document: <a href="/api/v4/openapi.json">openapi.json</a>. In
+<p>Tools read the same as an OpenAPI document: <a href="/api/v4/openapi.json">openapi.json</a>. In
 the commands below, replace <code>${BASE}</code> with the address of your server.</p>
 ${groups.map((group) => renderGroup(group, document, fields)).join('\n')}
 <h2 id="objects">Objects</h2><p>What requests and answers consist of.</p>
