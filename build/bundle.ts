@@ -14,7 +14,7 @@ const THREADS = [
   'server/src/store/sqlite/threads/writer-thread.ts',
   'server/src/store/sqlite/threads/reader-thread.ts',
   'server/src/compose/backup-thread.ts',
-  'server/src/compose/rules-thread.ts',
+  'server/src/compose/task-thread.ts',
 ];
 
 type Files = Readonly<Record<string, string>>;

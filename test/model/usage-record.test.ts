@@ -7,6 +7,7 @@ import { historyCutoffs } from '@berth/server/core/history/thinning';
 import { DAY_MS, HOUR_MS, type Instant, instant, MINUTE_MS, plus } from '@berth/server/core/nouns/instant';
 import type { License } from '@berth/server/core/nouns/license';
 import type { MasterKey } from '@berth/server/secrets/seal';
+import { ASK_WHAT_IF } from '@berth/server/services/history/ask-what-if';
 import type { SlotSeries } from '@berth/server/store/history-query';
 import type { Executed } from '@berth/server/store/store';
 import {
@@ -271,8 +272,8 @@ async function expectSameReports(observed: Observed): Promise<void> {
 
 async function expectSameWhatIf(observed: Observed): Promise<void> {
   const { exam, license, now, whole } = observed;
-  const asked = { since: NOW, until: plus(now, 1), licenseId: license.id, feature: '' };
-  const answer = await exam.store.read({ kind: 'ask_what_if', ...asked });
+  const asked = { since: NOW, until: plus(now, 1), licenseId: license.id, feature: '', now };
+  const answer = await ASK_WHAT_IF.do(asked, exam.store, new AbortController().signal);
   assert.ok(answer !== null);
   const median = whole.median();
   assert.equal(answer.medianMs, median === null ? null : median * MINUTE_MS);

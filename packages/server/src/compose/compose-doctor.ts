@@ -10,8 +10,9 @@ import {
   type DoctorOptions,
   type DoctorParts,
 } from '../services/doctor/doctor.ts';
-import { parseBy, type RunTask, runTaskHere } from '../services/rules/rule-tasks.ts';
+import { parseBy } from '../services/rules/rule-tasks.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
+import { type RunTask, runTaskHere } from '../services/tasks/task.ts';
 import { type Clock, systemClock } from '../store/clock.ts';
 import { MIGRATIONS } from '../store/engine/migrations.ts';
 import { findUncertified } from './compose-cloud.ts';

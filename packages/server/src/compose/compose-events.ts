@@ -20,6 +20,7 @@ import { createNotices, type Notices } from '../services/events/notices.ts';
 import { createServerNotices } from '../services/events/server-notices.ts';
 import { Webhooks, type WebhookTarget } from '../services/events/webhooks.ts';
 import type { CurrentSettings } from '../services/settings/live-settings.ts';
+import type { RunTask } from '../services/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { composeChannels } from './compose-channels.ts';
@@ -50,6 +51,7 @@ interface EventOptions {
   readonly cloudLink: CloudLink;
   readonly certificates: Certificates | null;
   readonly environment: ServerEnvironment;
+  readonly runTask: RunTask;
 }
 
 export function composeEvents(store: Store, options: EventOptions, log: Log): EventParts {
@@ -84,6 +86,7 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
     signal,
     isServing,
     environment: options.environment,
+    runTask: options.runTask,
   });
   const polls = createFeedPolls(feed, log);
   const followers = [webhooks.deliveries, forwarding.syslog, forwarding.eventsFile];

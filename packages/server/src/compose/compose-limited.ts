@@ -8,18 +8,20 @@ import { createCatalogue } from '../services/lending/catalogue.ts';
 import { createCounting } from '../services/lending/counting.ts';
 import { createLending } from '../services/lending/lending.ts';
 import type { TakeSlot } from '../services/lending/new-slots.ts';
+import type { RunTask } from '../services/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 
 /** Beyond it, all are made again: that takes a millisecond. */
 const MAX_KNOWN = 100;
 
 /** The routes of operators who are limited to products, by name: on a store that has only these. */
-export function composeLimited(store: Store, services: Services, takeSlot: TakeSlot) {
+export function composeLimited(store: Store, services: Services, takeSlot: TakeSlot, runTask: RunTask) {
   const known = new Map<string, ReadonlyMap<string, Route>>();
   return (products: readonly string[]): ReadonlyMap<string, Route> => {
     const key = JSON.stringify(products);
     const found =
-      known.get(key) ?? namedRoutes(createRoutes(limitServices(store, services, takeSlot, products)));
+      known.get(key) ??
+      namedRoutes(createRoutes(limitServices(store, services, takeSlot, runTask, products)));
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(key, found);
     return found;
@@ -35,6 +37,7 @@ function limitServices(
   store: Store,
   services: Services,
   takeSlot: TakeSlot,
+  runTask: RunTask,
   products: readonly string[],
 ): Services {
   const limited = limitStore(store, products);
@@ -50,7 +53,7 @@ function limitServices(
     cloudLink: { ...cloudLink, listBacklog: () => listCloudBacklog(limited) },
     counting: createCounting(limited, takeAimed),
     feed: { ...feed, subscribe: (options) => feed.subscribe({ ...options, pick: limited.pickLinks }) },
-    history: createHistory(limited, settings.current.history),
+    history: createHistory(limited, settings.current.history, runTask),
     lending: createLending(limited, takeAimed),
   };
 }

@@ -22,6 +22,7 @@ import { createHousekeeping } from '../services/lending/housekeeping.ts';
 import type { Metrics } from '../services/metrics/metrics.ts';
 import type { RuleBook } from '../services/rules/rule-book.ts';
 import type { LiveSettings } from '../services/settings/live-settings.ts';
+import { runTaskHere } from '../services/tasks/task.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -62,7 +63,7 @@ export function createHouseLoops(
       createReservationSampler(ruleBook, log),
       createGroupRefresher(ruleBook, log),
       createHeadSigner(audit, log),
-      createHistoryThinner(createHistory(store, history), log),
+      createHistoryThinner(createHistory(store, history, runTaskHere), log),
       createBackupSchedule(backups, log),
       createBackupWatch(backups, log),
       ...(intervalSeconds === 0 ? [] : [createSweeper(housekeeping, log, intervalSeconds)]),

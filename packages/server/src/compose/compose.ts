@@ -34,10 +34,10 @@ import { createWaitingRoom, type WaitingRoom } from '../services/lending/waiting
 import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
 import { createDirectoryGroups } from '../services/rules/directory-groups.ts';
 import { createRuleBook, type RuleBook } from '../services/rules/rule-book.ts';
-import { runTaskHere } from '../services/rules/rule-tasks.ts';
 import { createRuleTrials } from '../services/rules/rule-trials.ts';
 import { openRulesFile, RulesError } from '../services/rules/rules-file.ts';
 import { type CurrentSettings, LiveSettings } from '../services/settings/live-settings.ts';
+import { type RunTask, runTaskHere } from '../services/tasks/task.ts';
 import { systemClock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
 import { createQuietLog, type Log } from '../telemetry/log.ts';
@@ -52,9 +52,9 @@ import { composeLimited } from './compose-limited.ts';
 import { createHouseLoops, passTime, startLoops } from './compose-loops.ts';
 import { composeDirectory, composePeople, composeSignIn, findElsewhere } from './compose-sign-in.ts';
 import { importMasterKey as importKey, isShared, openStoppedStore, StartError } from './compose-store.ts';
-import { createRulesThreads } from './rules-threads.ts';
 import type { EventSignal, ServeOptions, ServerEnvironment, Stop } from './serve-options.ts';
 import { serveOnceWritable, withoutWriting } from './serve-read-only.ts';
+import { createTaskThreads } from './task-threads.ts';
 import { warnAboutExposure } from './warn-about-exposure.ts';
 
 export { describeHolder } from '../store/folder-lock.ts';
@@ -184,13 +184,13 @@ export function composeApp(
   const facts = { ...describeServer(options, environment), readUrl };
   const cloud = composeCloud(store, { ...options, environment, settings }, log);
   const groups = createDirectoryGroups(store, directory);
-  const runTask = environment.runTask ?? (options.isServing ? createRulesThreads() : runTaskHere);
+  const runTask = environment.runTask ?? (options.isServing ? createTaskThreads() : runTaskHere);
   const ruleBook = createRuleBook(store, openRulesFile(config), groups, runTask);
   const { cloudLink } = cloud;
-  const events = composeEvents(store, { ...options, settings, cloudLink, environment }, log);
+  const events = composeEvents(store, { ...options, settings, cloudLink, environment, runTask }, log);
   const requests = new RequestCounts();
   const keeping = composeBackups(store, { ...options, settings, environment });
-  const lending = composeLending(store, settings, readMonotonicMs);
+  const lending = composeLending(store, settings, readMonotonicMs, runTask);
   const metrics = createMetrics({
     ...environment.clock,
     ...facts,
@@ -227,7 +227,7 @@ export function composeApp(
   const routes = createRoutes(services);
   const app = createApp({
     routes: [...routes, ...(environment.routes ?? [])],
-    listRoutesFor: composeLimited(store, services, lending.takeSlot),
+    listRoutesFor: composeLimited(store, services, lending.takeSlot, runTask),
     ...access,
     pages: { allowedOrigins: config.http.allowedOrigins, ownNames: openOwnNames(options, environment) },
     log,
@@ -376,7 +376,12 @@ export async function openStoppedServer(config: Config, env: ServeOptions['env']
 }
 
 /** The services that need nothing but the store. */
-function composeLending(store: Store, settings: CurrentSettings, readMonotonicMs: () => number) {
+function composeLending(
+  store: Store,
+  settings: CurrentSettings,
+  readMonotonicMs: () => number,
+  runTask: RunTask,
+) {
   const room = createWaitingRoom(store, { settings, readMonotonicMs });
   const takeSlot = createTakeSlot(store, room, { settings, readMonotonicMs });
   return {
@@ -386,6 +391,6 @@ function composeLending(store: Store, settings: CurrentSettings, readMonotonicMs
     lending: createLending(store, takeSlot),
     oversight: createOversight(store),
     testClock: createTestClock(store),
-    history: createHistory(store, settings.current.history),
+    history: createHistory(store, settings.current.history, runTask),
   };
 }

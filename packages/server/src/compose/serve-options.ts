@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Route } from '../http/route.ts';
 import type { Machine } from '../services/access/own-names.ts';
 import type { MakeBackup } from '../services/backups/backup-job.ts';
-import type { RunTask } from '../services/rules/rule-tasks.ts';
+import type { RunTask } from '../services/tasks/task.ts';
 import type { Clock } from '../store/clock.ts';
 
 export interface ServeOptions {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@berth/protocol/errors';
-import type { SlotPoint, SlotTotals } from '../core/history/slot-points.ts';
+import type { SlotBucket, SlotPoint, SlotState, SlotTotals } from '../core/history/slot-points.ts';
 import type { HistoryCutoffs, HistoryStep } from '../core/history/thinning.ts';
 import type { WaitFigures } from '../core/history/wait-figures.ts';
 import type { WhatIf } from '../core/history/what-if.ts';
@@ -28,7 +28,9 @@ export type HistoryQuery =
   | ListUserHistory
   | ListConsumptionHistory
   | ListWaitHistory
-  | AskWhatIf
+  | ({ readonly kind: 'begin_what_if' } & WhatIfScope)
+  | ListWhatIfBuckets
+  | ListWhatIfDenials
   | { readonly kind: 'list_products' }
   | ({ readonly kind: 'list_old_history' } & HistoryCutoffs);
 
@@ -71,11 +73,23 @@ export interface ListWaitHistory extends OfLicense {
   readonly feature: string | null;
 }
 
-export interface AskWhatIf extends Span {
-  readonly kind: 'ask_what_if';
+/** About what it is asked how it would have gone with other slots. What it takes is read in pages. */
+export interface WhatIfScope extends Span {
   readonly licenseId: LicenseId;
   /** Empty: the license itself. */
   readonly feature: string;
+}
+
+export interface ListWhatIfBuckets extends WhatIfScope {
+  readonly kind: 'list_what_if_buckets';
+  readonly limit: number;
+}
+
+/** Requests that found no free slot, in the order of their keys. */
+export interface ListWhatIfDenials extends WhatIfScope {
+  readonly kind: 'list_what_if_denials';
+  readonly after: Omit<WhatIfDenial, 'firstAt' | 'lastAt'> | null;
+  readonly limit: number;
 }
 
 export interface HistoryAnswers {
@@ -87,7 +101,10 @@ export interface HistoryAnswers {
   list_consumption_history: readonly ConsumptionHistory[];
   list_wait_history: readonly WaitHistory[];
   /** `null`: there is no such license or feature. */
-  ask_what_if: (WhatIfAnswer & WhatIf) | null;
+  begin_what_if: WhatIfBeginning | null;
+  /** In order of time. */
+  list_what_if_buckets: readonly SlotBucket[];
+  list_what_if_denials: readonly WhatIfDenial[];
   /** What to thin out. */
   list_old_history: readonly { readonly licenseId: LicenseId; readonly step: HistoryStep }[];
 }
@@ -161,10 +178,33 @@ interface ConsumptionHistory extends Subject {
 
 interface WaitHistory extends Subject, WaitFigures {}
 
-interface WhatIfAnswer extends Subject {
+interface WhatIfFacts extends Subject {
   readonly slots: number;
-  /** `null`: no slot was given back yet. */
-  readonly medianMs: number | null;
   /** How long users really waited in the line. */
   readonly waits: WaitHistory;
+}
+
+interface WhatIfBeginning extends WhatIfFacts {
+  /** How long slots were held; `null`: none was given back yet. */
+  readonly medianMinutes: number | null;
+  readonly start: SlotState;
+}
+
+/** A record of denials, with its key. */
+export interface WhatIfDenial {
+  readonly user: string;
+  /** 1: users who are not named. */
+  readonly others: number;
+  readonly host: string;
+  readonly address: string;
+  readonly rule: string;
+  readonly grain: number;
+  readonly at: Instant;
+  readonly firstAt: Instant;
+  readonly lastAt: Instant;
+}
+
+export interface WhatIfAnswer extends WhatIfFacts, WhatIf {
+  /** `null`: no slot was given back yet. */
+  readonly medianMs: number | null;
 }

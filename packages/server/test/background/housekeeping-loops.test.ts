@@ -11,6 +11,7 @@ import {
 import { DAY_MS, instant, MINUTE_MS } from '../../src/core/nouns/instant.ts';
 import { createHistory, type History } from '../../src/services/history/history.ts';
 import { createHousekeeping, type Housekeeping } from '../../src/services/lending/housekeeping.ts';
+import { runTaskHere } from '../../src/services/tasks/task.ts';
 
 /** Housekeeping that also reports when a step is done. */
 function watch(housekeeping: Housekeeping) {
@@ -66,7 +67,7 @@ test('the history is thinned out every ten minutes', async (t) => {
   const host = { hostname: null, address: null, info: null };
   await store.execute({ kind: 'register', product: null, licenseId: null, user: 'ann', host });
   clock.advance(9 * DAY_MS);
-  const history = createHistory(store, { keepDays: 30 });
+  const history = createHistory(store, { keepDays: 30 }, runTaskHere);
   const thinned = Promise.withResolvers<number>();
   const watched: History = {
     ...history,

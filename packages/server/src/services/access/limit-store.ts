@@ -49,8 +49,11 @@ export function limitStore(store: Store, products: readonly string[]): LimitedSt
       case 'list_consumption_history':
       case 'list_wait_history':
         return store.read(pickLicense(query, await listIds()), signal);
-      case 'ask_what_if':
+      case 'begin_what_if':
         return (await listIds()).includes(query.licenseId) ? store.read(query, signal) : null;
+      case 'list_what_if_buckets':
+      case 'list_what_if_denials':
+        return (await listIds()).includes(query.licenseId) ? store.read(query, signal) : [];
       default:
         throw new Error(`"${query.kind}" cannot be asked of some products.`);
     }

@@ -7,6 +7,8 @@ import { nameOfLicense } from '../../core/nouns/license.ts';
 import { isExpiring } from '../../core/system/note.ts';
 import type { SlotSeries } from '../../store/history-query.ts';
 import type { Store } from '../../store/store.ts';
+import { ASK_WHAT_IF } from '../history/ask-what-if.ts';
+import type { RunTask } from '../tasks/task.ts';
 
 const ENDING_DAYS = 30;
 /** Those with most refusals; the what-if takes a second for a busy license. */
@@ -26,6 +28,8 @@ export type WriteReports = (span: Span) => Promise<Reports>;
 interface DigestOptions {
   readonly store: Store;
   readonly writeReports: WriteReports;
+  readonly runTask: RunTask;
+  readonly signal: AbortSignal;
   /** `false`: the server stops, or another one sends. */
   readonly mayGoOn: () => boolean;
 }
@@ -35,11 +39,12 @@ interface DigestOptions {
  * finished.
  */
 export async function composeDigest(
-  { store, writeReports, mayGoOn }: DigestOptions,
+  options: DigestOptions,
   { name, zone, target }: Channel,
   period: DigestPeriod,
   now: Instant,
 ): Promise<Message | null> {
+  const { store, writeReports, mayGoOn } = options;
   if (!mayGoOn()) return null;
   const { since, until, schedule, date } = period;
   const span = { since, until };
@@ -53,7 +58,7 @@ export async function composeDigest(
     .toSorted((a, b) => b.totals.denials - a.totals.denials);
   for (const [place, one] of sorted.entries()) {
     if (!mayGoOn()) return null;
-    const enough = place < MAX_WHAT_IFS ? await findEnough(store, one, span) : null;
+    const enough = place < MAX_WHAT_IFS ? await findEnough(options, one, { ...span, now }) : null;
     licenses.push(describe(one, enough));
   }
   const ending = [
@@ -78,9 +83,14 @@ function describe({ name, feature, slots, totals }: SlotSeries, enough: number |
   return { name: part, slots, peak: totals.peak, refusals: totals.denials, enough };
 }
 
-async function findEnough(store: Store, { licenseId, feature, totals }: SlotSeries, span: Span) {
+async function findEnough(
+  { store, runTask, signal }: DigestOptions,
+  { licenseId, feature, totals }: SlotSeries,
+  span: Span & { readonly now: Instant },
+) {
   if (totals.denials === 0) return null;
-  const answer = await store.read({ kind: 'ask_what_if', ...span, licenseId, feature: feature ?? '' });
+  const asked = { ...span, licenseId, feature: feature ?? '' };
+  const answer = await runTask(ASK_WHAT_IF, asked, store, signal);
   // Refusals by rules have no number of slots that would help.
   return answer === null || answer.asked === 0 ? null : answer.enough;
 }

@@ -18,6 +18,7 @@ import type { Delivery, MessageReceiver } from '../../receivers/event-receiver.t
 import type { AuditLink, FollowerRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
+import type { RunTask } from '../tasks/task.ts';
 import { type ChannelMemory, noteDelivery, readMemory } from './channel-memory.ts';
 import { composeDigest, type WriteReports } from './compose-digest.ts';
 import { BACK_OFF } from './deliveries.ts';
@@ -32,6 +33,7 @@ export interface CourierOptions {
   readonly readNow: () => Promise<Instant>;
   /** Digests are written one at a time: each reads the history of all licenses. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly runTask: RunTask;
   readonly signal: AbortSignal;
 }
 
@@ -179,10 +181,10 @@ export class Courier {
 
   /** A digest that cannot be written is a failure of the channel: it would be missed otherwise. */
   async #writeDigest(period: DigestPeriod, now: Instant): Promise<Message | Failed | null> {
-    const { store, writeReports, inTurn, log } = this.#options;
+    const { inTurn, log, ...options } = this.#options;
     const mayGoOn = () => this.#mayGoOn();
     try {
-      return await inTurn(() => composeDigest({ store, writeReports, mayGoOn }, this.#channel, period, now));
+      return await inTurn(() => composeDigest({ ...options, mayGoOn }, this.#channel, period, now));
     } catch (error) {
       log.warn({ error: String(error) }, `the digest for the channel ${this.#channel.name} failed`);
       return { kind: 'failed', reason: 'the digest could not be written; the log of the server says why' };

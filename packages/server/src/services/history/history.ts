@@ -17,8 +17,10 @@ import {
 } from '../../core/nouns/instant.ts';
 import type { LicenseId } from '../../core/nouns/license.ts';
 import { userNameOf } from '../../core/nouns/user-name.ts';
-import type { HistoryAnswers } from '../../store/history-query.ts';
+import type { HistoryAnswers, WhatIfAnswer } from '../../store/history-query.ts';
 import type { Store } from '../../store/store.ts';
+import type { RunTask } from '../tasks/task.ts';
+import { ASK_WHAT_IF } from './ask-what-if.ts';
 
 /** Reports on what was lent, denied and consumed. */
 export interface History {
@@ -29,7 +31,8 @@ export interface History {
   listUsers(filter: UsageFilter): Promise<HistoryAnswers['list_user_history']>;
   listConsumption(filter: FeatureFilter): Promise<HistoryAnswers['list_consumption_history']>;
   listWaits(filter: FeatureFilter): Promise<HistoryAnswers['list_wait_history']>;
-  askWhatIf(filter: FeatureFilter): Promise<NonNullable<HistoryAnswers['ask_what_if']>>;
+  /** `signal`: the client has disconnected. */
+  askWhatIf(filter: FeatureFilter, signal: AbortSignal): Promise<WhatIfAnswer>;
   /** Removes a user's name from all records. Returns how many there were. */
   forget(user: string, by: Actor): Promise<number>;
   /** Makes older parts coarser, and forgets the oldest. Returns in how many steps. */
@@ -93,7 +96,11 @@ const STEPS_MS = [1, 5, 15, 30]
 
 const MAX_STEPS = 500;
 
-export function createHistory(store: Store, { keepDays }: { readonly keepDays: number }): History {
+export function createHistory(
+  store: Store,
+  { keepDays }: { readonly keepDays: number },
+  run: RunTask,
+): History {
   const readNow = async () => (await store.keepClock()).now;
   const within = async (filter: HistoryFilter) => readSpan(filter, await readNow());
   return {
@@ -143,7 +150,13 @@ export function createHistory(store: Store, { keepDays }: { readonly keepDays: n
       const { since, until } = await within({ ...filter, licenseId });
       return store.read({ kind: 'list_wait_history', since, until, licenseId, feature });
     },
-    askWhatIf: async (filter) => askWhatIf(store, filter, await within(filter)),
+    async askWhatIf({ feature = '', ...filter }, signal) {
+      const licenseId = filter.licenseId ?? (await findOnlyLicense(store));
+      const answer = await run(ASK_WHAT_IF, { ...(await within(filter)), licenseId, feature }, store, signal);
+      if (answer !== null) return answer;
+      const what = feature === '' ? 'that id' : `that id and a floating feature "${feature}"`;
+      throw new RequestError('license_not_found', `This server has and had no license with ${what}.`);
+    },
     async forget(user, by) {
       const outcome = await store.execute({ kind: 'forget_user', user: userNameOf(user), by });
       return outcome.kind === 'done' ? outcome.count : 0;
@@ -161,14 +174,6 @@ function requireReason(reason: string): void {
   throw new RequestError('validation_error', `${message} Reasons are ${REASONS.join(', ')}.`, {
     field: 'reason',
   });
-}
-
-async function askWhatIf(store: Store, { feature = '', ...filter }: FeatureFilter, { since, until }: Within) {
-  const licenseId = filter.licenseId ?? (await findOnlyLicense(store));
-  const answer = await store.read({ kind: 'ask_what_if', since, until, licenseId, feature });
-  if (answer !== null) return answer;
-  const what = feature === '' ? 'that id' : `that id and a floating feature "${feature}"`;
-  throw new RequestError('license_not_found', `This server has and had no license with ${what}.`);
 }
 
 async function findOnlyLicense(store: Store): Promise<LicenseId> {

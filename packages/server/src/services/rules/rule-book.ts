@@ -9,13 +9,14 @@ import type { RulesRecord, RulesRevision } from '../../store/rules-record.ts';
 import type { Store } from '../../store/store.ts';
 import { createTurns } from '../create-turns.ts';
 import { executeOnEachLicense } from '../lending/each-license.ts';
+import type { RunTask } from '../tasks/task.ts';
 import type { Content } from '../watching/watched-file.ts';
 import { type Bars, createBars } from './bars.ts';
 import type { DirectoryGroups } from './directory-groups.ts';
 import type { importOptions, OptionFormat } from './import/import-options.ts';
 import { listReservations, listUnfilled, listUsed, type UsedRule } from './in-force.ts';
 import { type ParsedRules, type RuleErrors, refuseErrors, refuseFailed } from './parse-rules.ts';
-import { parseBy, type RunTask } from './rule-tasks.ts';
+import { IMPORT_RULES, parseBy } from './rule-tasks.ts';
 import { type ParseText, RulesError, type RulesFile, readRules } from './rules-file.ts';
 
 /** What happened to the file, for the log. */
@@ -228,7 +229,7 @@ export function createRuleBook(
   return {
     bars: createBars(store),
     ...revisions,
-    import: (text, format, signal) => run('import', { text, format: format ?? null }, null, signal),
+    import: (text, format, signal) => run(IMPORT_RULES, { text, format: format ?? null }, null, signal),
     async revert(revision, by) {
       return revisions.apply((await revisions.findRevision(revision)).text, undefined, by);
     },

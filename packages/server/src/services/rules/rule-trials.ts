@@ -4,8 +4,9 @@ import { userNameOf } from '../../core/nouns/user-name.ts';
 import { explainGroups, explainRefusal, NO_RULE } from '../../core/rules/explain.ts';
 import { listBarring } from '../../core/rules/rules.ts';
 import type { Executed, Store } from '../../store/store.ts';
+import type { RunTask } from '../tasks/task.ts';
 import type { DirectoryGroups } from './directory-groups.ts';
-import type { RunTask } from './rule-tasks.ts';
+import { TRY_RULES } from './rule-tasks.ts';
 import type { tryRules } from './try-rules.ts';
 
 /** What rules would have done, and what those in force would do now. */
@@ -45,7 +46,7 @@ export function createRuleTrials(store: Store, groups: DirectoryGroups, run: Run
       const findMembers = async (dns: readonly string[]) =>
         [...(await groups.findMembers(dns, mayAsk))].filter(([dn]) => dns.includes(dn));
       const host = { read: store.read.bind(store), keepClock: store.keepClock.bind(store), findMembers };
-      return run('try', { text, since, hasDirectory: groups.hasDirectory }, host, signal);
+      return run(TRY_RULES, { text, since, hasDirectory: groups.hasDirectory }, host, signal);
     },
     explain: (who) => explain(store, who),
   };

@@ -6,6 +6,7 @@ import { type Judged, Replay } from '../../core/replay/replay.ts';
 import type { RuleSet } from '../../core/rules/rule-set.ts';
 import type { AuditLink, ListRegistrations, RegistrationPage } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
+import { stopIf } from '../tasks/task.ts';
 
 interface Trial {
   readonly rules: RuleSet;
@@ -104,10 +105,6 @@ async function* walkOn(
     for (const link of links) if (link.seq <= lastSeq) yield link;
     after = links.at(-1)?.seq ?? lastSeq;
   }
-}
-
-function stopIf({ aborted }: AbortSignal): void {
-  if (aborted) throw new RequestError('bad_request', 'The client disconnected.');
 }
 
 function readSince(text: string | undefined, now: Instant): Instant {

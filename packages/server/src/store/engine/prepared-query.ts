@@ -3,9 +3,14 @@ import type { Sql } from './sql.ts';
 
 type Named = Readonly<Record<string, RowValue>>;
 
+export interface Statement {
+  readonly sql: Sql;
+  readonly values: Named;
+}
+
 /** Statements to run together, and how their rows become an answer. */
 export interface PreparedQuery<A> {
-  readonly statements: readonly { readonly sql: Sql; readonly values: Named }[];
+  readonly statements: readonly Statement[];
   /** `rows`: of each statement. */
   answer(rows: readonly (readonly unknown[])[]): A;
 }

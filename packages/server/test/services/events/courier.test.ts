@@ -94,7 +94,7 @@ describe('a digest', () => {
       return query.call(store, wanted as never);
     });
     await channels.round();
-    assert.deepEqual([asked.includes('ask_what_if'), receiver.requests.length], [false, 0]);
+    assert.deepEqual([asked.includes('begin_what_if'), receiver.requests.length], [false, 0]);
     mocked.mock.restore();
     await create().round();
     assert.equal(receiver.requests.length, 1);

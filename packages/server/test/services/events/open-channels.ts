@@ -6,6 +6,7 @@ import { openWebhookReceiver } from '../../../../../test/support/webhook-receive
 import { composeChannels } from '../../../src/compose/compose-channels.ts';
 import type { ChannelWish } from '../../../src/services/events/read-channel.ts';
 import type { CurrentSettings } from '../../../src/services/settings/live-settings.ts';
+import { runTaskHere } from '../../../src/services/tasks/task.ts';
 import type { ManualClock } from '../../../src/store/clock.ts';
 import type { Store } from '../../../src/store/store.ts';
 
@@ -37,6 +38,7 @@ function startChannels(t: TestContext, store: Store, clock: ManualClock) {
     } as unknown as CurrentSettings,
     signal: control.signal,
     isServing: true,
+    runTask: runTaskHere,
     environment: { version: '1.2.3', clock },
   });
   return Object.assign(channels, {

@@ -8,9 +8,9 @@ import type { GroupAnswer } from '../../../src/core/rules/directory-groups.ts';
 import { type Directory, ProviderFault } from '../../../src/providers/sign-in-provider.ts';
 import { createDirectoryGroups } from '../../../src/services/rules/directory-groups.ts';
 import { createRuleBook } from '../../../src/services/rules/rule-book.ts';
-import { runTaskHere } from '../../../src/services/rules/rule-tasks.ts';
 import { createRuleTrials } from '../../../src/services/rules/rule-trials.ts';
 import { openRulesFile } from '../../../src/services/rules/rules-file.ts';
+import { runTaskHere } from '../../../src/services/tasks/task.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 const CAD = 'cn=cad,ou=groups,dc=example';

@@ -8,8 +8,8 @@ import { plus } from '../../../src/core/nouns/instant.ts';
 import { licenseId } from '../../../src/core/nouns/license.ts';
 import { createDirectoryGroups } from '../../../src/services/rules/directory-groups.ts';
 import { createRuleBook, type RuleBook } from '../../../src/services/rules/rule-book.ts';
-import { runTaskHere } from '../../../src/services/rules/rule-tasks.ts';
 import { openRulesFile, RulesError } from '../../../src/services/rules/rules-file.ts';
+import { runTaskHere } from '../../../src/services/tasks/task.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { denying, exampleLicense, register, setRules } from '../../core/examples.ts';
 

@@ -13,8 +13,8 @@ import { EMPTY_RULE_SET, NO_NAMES } from '../../../src/core/rules/rule-set.ts';
 import { createDirectoryGroups } from '../../../src/services/rules/directory-groups.ts';
 import { parseRules } from '../../../src/services/rules/parse-rules.ts';
 import { createRuleBook } from '../../../src/services/rules/rule-book.ts';
-import { runTaskHere } from '../../../src/services/rules/rule-tasks.ts';
 import { openRulesFile } from '../../../src/services/rules/rules-file.ts';
+import { runTaskHere } from '../../../src/services/tasks/task.ts';
 import { register } from '../../core/examples.ts';
 
 function refusalOf(text: string) {

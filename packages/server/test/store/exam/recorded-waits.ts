@@ -177,7 +177,7 @@ export const RECORDED_WAITS = {
     // Nobody asked again, so the others waited for as long as they had said, and two seconds more.
     assert.deepEqual([served, p90Ms, unserved, unservedMedianMs], [270, 25_000, 30, 32_000]);
     const whatIf = { since: NOW, until: plus(await exam.now(), 1), licenseId: license.id, feature: '' };
-    assert.equal((await exam.store.read({ kind: 'ask_what_if', ...whatIf }))?.waits.served, 270);
+    assert.equal((await exam.store.read({ kind: 'begin_what_if', ...whatIf }))?.waits.served, 270);
     assert.deepEqual(await listWaits(exam, plus(NOW, DAY_MS)), [], 'only the days that are asked for');
     exam.clock.advance(40 * DAY_MS);
     const cutoffs = historyCutoffs(await exam.now(), 30);

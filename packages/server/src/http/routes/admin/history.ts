@@ -66,7 +66,7 @@ export function historyRoutes(history: History): readonly Route[] {
       isLong: true,
       errors: ['missing_parameters', 'license_not_found', 'too_many_requests'],
       handle: async ({ query, request }, send) =>
-        reportReply(request, 'what-if', toWire(await history.askWhatIf(wishOf(query))), send),
+        reportReply(request, 'what-if', toWire(await history.askWhatIf(wishOf(query), request.signal)), send),
     },
     'POST /api/admin/history/forget': {
       name: 'admin_history_forget',

@@ -1,26 +1,35 @@
 import { daysBefore, medianOf, monthStart, USER_DAYS_KEPT } from '../../../core/history/grain.ts';
-import { stretchesOf } from '../../../core/history/slot-points.ts';
 import { type HistoryStep, stepAt } from '../../../core/history/thinning.ts';
 import { waitFigures } from '../../../core/history/wait-figures.ts';
-import { whatIf } from '../../../core/history/what-if.ts';
 import { findFeature } from '../../../core/nouns/feature-slot.ts';
-import { bucketStart, DAY_MS, earlier, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
+import { bucketStart, DAY_MS, type Instant, MINUTE_MS } from '../../../core/nouns/instant.ts';
 import type { LicenseId } from '../../../core/nouns/license.ts';
 import type {
-  AskWhatIf,
   HistoryAnswers,
   HistoryQuery,
   ListConsumptionHistory,
   ListUserHistory,
   ListWaitHistory,
+  ListWhatIfBuckets,
+  ListWhatIfDenials,
+  WhatIfDenial,
+  WhatIfScope,
 } from '../../history-query.ts';
 import { type PreparedQuery, prepareQuery } from '../prepared-query.ts';
 import { readable } from '../sql.ts';
 import type { RowOf } from '../tables.ts';
 import { LIST_OLD_HISTORY } from './history-sql.ts';
-import { type LicenseNames, licenseValues, querySubjects } from './license-names.ts';
+import { licenseValues, querySubjects } from './license-names.ts';
 import { hasSearched, namesOf, queryDenialHistory, rowsOf, searchValues, somebody } from './query-denials.ts';
-import { isOfFeature, isOfLicense, NOTHING_YET, queryBuckets, querySlotHistory } from './query-slots.ts';
+import {
+  isOfFeature,
+  isOfLicense,
+  NOTHING_YET,
+  querySlotHistory,
+  SlotCurves,
+  selectBuckets,
+  selectStates,
+} from './query-slots.ts';
 
 /** Within so many days, the index of days finds the users faster than reading all of them. */
 const FEW_DAYS = 3;
@@ -122,66 +131,75 @@ function queryWaits(query: ListWaitHistory): PreparedQuery<HistoryAnswers['list_
   };
 }
 
-/** Most records of denials that are looked at, the newest. */
-const MAX_RECORDS = 200_000;
-
-/** Further slots do not help those whom a limit refused. */
-const LIST_DENIED = `SELECT "user", others, first_at, last_at FROM history_denial
-  WHERE license_id = :licenseId AND feature = :feature AND reason = 'floating_not_available'
-    AND rule NOT LIKE 'limit %' AND at >= :since AND at < :until ORDER BY at DESC LIMIT ${MAX_RECORDS}`;
-
 const SUM_DURATIONS = `SELECT minutes, CAST(sum(sessions) AS bigint) AS sessions FROM history_duration
   WHERE license_id = :licenseId AND feature = :feature AND at >= :day AND at < :until GROUP BY minutes`;
 
-type DeniedRow = Pick<RowOf<'history_denial'>, 'user' | 'others' | 'first_at' | 'last_at'>;
 type DurationRow = Pick<RowOf<'history_duration'>, 'minutes' | 'sessions'>;
 
-function queryWhatIf(query: AskWhatIf, now: Instant): PreparedQuery<HistoryAnswers['ask_what_if']> {
+function beginWhatIf(query: WhatIfScope, now: Instant): PreparedQuery<HistoryAnswers['begin_what_if']> {
   const { licenseId, feature, since, until } = query;
-  const scope = { licenseId, feature };
   const subjects = querySubjects(query);
-  const curves = queryBuckets({ ...query, stepMs: MINUTE_MS }, now);
-  const day = bucketStart(since, DAY_MS);
+  const values = { licenseId, feature, day: bucketStart(since, DAY_MS), until };
   return {
     statements: [
       ...subjects.statements,
-      { sql: LIST_DENIED, values: { ...scope, since, until } },
-      { sql: SUM_DURATIONS, values: { ...scope, day, until } },
-      { sql: sumWaits(scope), values: { ...scope, day, until } },
-      ...curves.statements,
+      { sql: SUM_DURATIONS, values },
+      { sql: sumWaits(query), values },
+      selectStates(query, now),
     ],
-    answer([licenses, denied, durations, waits, ...rows]) {
-      const book: LicenseNames = subjects.answer([licenses ?? []]);
+    answer([licenses, durations, waits, states]) {
+      const book = subjects.answer([licenses ?? []]);
       const license = book.find(licenseId);
       const slots =
         feature === '' ? license?.slots : license && findFeature(license, feature)?.floating?.slots;
       if (slots === undefined) return null;
-      const curve = curves.answer(rows);
-      const end = earlier(until, now);
-      const stretches = stretchesOf(
-        curve.findStart(licenseId, feature) ?? NOTHING_YET,
-        curve.bucketsOf(licenseId, feature),
-        since,
-        end,
-      );
-      const median = medianOf(
-        (durations as readonly DurationRow[]).map((row) => ({ value: row.minutes, count: row.sessions })),
-      );
-      const records = (denied as readonly DeniedRow[]).map((row) => ({
-        who: row.others === 1 ? '' : row.user,
-        firstAt: row.first_at,
-        lastAt: row.last_at,
-      }));
       const subject = book.subjectOf(licenseId, feature);
       return {
         ...subject,
         slots,
-        medianMs: median === null ? null : median * MINUTE_MS,
         waits: { ...subject, ...waitFigures(waits as readonly WaitRow[]) },
-        ...whatIf(stretches, records, median ?? 1, slots),
+        medianMinutes: medianOf(
+          (durations as readonly DurationRow[]).map((row) => ({ value: row.minutes, count: row.sessions })),
+        ),
+        start: new SlotCurves([], states ?? [], MINUTE_MS).findStart(licenseId, feature) ?? NOTHING_YET,
       };
     },
   };
+}
+
+function listWhatIfBuckets(
+  query: ListWhatIfBuckets,
+  now: Instant,
+): PreparedQuery<HistoryAnswers['list_what_if_buckets']> {
+  return {
+    statements: [selectBuckets({ ...query, stepMs: MINUTE_MS }, now)],
+    answer: ([rows]) => new SlotCurves(rows ?? [], [], MINUTE_MS).bucketsOf(query.licenseId, query.feature),
+  };
+}
+
+const DENIAL_KEY = '"user", others, host, address, rule, grain, at';
+
+type DeniedRow = RowOf<'history_denial'>;
+
+/** Further slots do not help those whom a limit refused. */
+function listWhatIfDenials(query: ListWhatIfDenials): PreparedQuery<HistoryAnswers['list_what_if_denials']> {
+  const { licenseId, feature, since, until, after, limit } = query;
+  const beyond = ':user, :others, :host, :address, :rule, :grain, :at';
+  const sql = `SELECT ${DENIAL_KEY}, first_at, last_at FROM history_denial
+    WHERE license_id = :licenseId AND feature = :feature AND reason = 'floating_not_available'
+      AND rule NOT LIKE 'limit %' AND at >= :since AND at < :until
+      ${after === null ? '' : `AND (${DENIAL_KEY}) > (${beyond})`}
+    ORDER BY ${DENIAL_KEY} LIMIT :limit`;
+  const scope = { licenseId, feature, since, until, limit };
+  const last = after && pickKey(after);
+  return prepareQuery(sql, { ...scope, ...last }, (rows: readonly DeniedRow[]) =>
+    rows.map((row) => ({ ...pickKey(row), firstAt: row.first_at, lastAt: row.last_at })),
+  );
+}
+
+function pickKey<K extends Omit<WhatIfDenial, 'firstAt' | 'lastAt'>>(key: K) {
+  const { user, others, host, address, rule, grain, at } = key;
+  return { user, others, host, address, rule, grain, at };
 }
 
 /** Most chunks at once; what remains is listed the next time. */
@@ -233,7 +251,9 @@ export const HISTORY_QUERIES = {
   list_user_history: queryUsers,
   list_consumption_history: queryConsumption,
   list_wait_history: queryWaits,
-  ask_what_if: queryWhatIf,
+  begin_what_if: beginWhatIf,
+  list_what_if_buckets: listWhatIfBuckets,
+  list_what_if_denials: listWhatIfDenials,
   list_old_history: askOld,
   list_products: queryProducts,
 } satisfies {

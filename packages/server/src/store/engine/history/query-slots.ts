@@ -12,7 +12,7 @@ import { bucketStart, earlier, type Instant, MINUTE_MS } from '../../../core/nou
 import type { License, LicenseId } from '../../../core/nouns/license.ts';
 import type { ListSlotHistory, SlotSeries, WhichLicenses } from '../../history-query.ts';
 import { isAmong } from '../among.ts';
-import type { PreparedQuery } from '../prepared-query.ts';
+import type { PreparedQuery, Statement } from '../prepared-query.ts';
 import { type Dialect, inEach, lesser } from '../sql.ts';
 import { HAS_ENDED } from '../statements.ts';
 import type { RowOf } from '../tables.ts';
@@ -73,47 +73,53 @@ interface BucketRow extends Omit<RowOf<'history_slot'>, 'at'> {
 
 type StateRow = Pick<RowOf<'history_slot'>, 'license_id' | 'feature' | 'net' | 'borrowed'>;
 
-/** The buckets of some series, and their states before. */
-export function queryBuckets(query: Omit<ListSlotHistory, 'kind'>, now: Instant): PreparedQuery<SlotCurves> {
-  const { since, until, feature, stepMs } = query;
+type Curves = Omit<ListSlotHistory, 'kind'> & { readonly limit?: number };
+
+/** The buckets of some series, in order of time. */
+export function selectBuckets(query: Curves, now: Instant): Statement {
+  const { since, until, feature, stepMs, limit } = query;
   const scope = { ...licenseValues(query), ...(feature !== null && { feature }) };
   return {
-    statements: [
-      {
-        sql: inEach(
-          (dialect) => `SELECT license_id, feature, at - at % CAST(:stepMs AS bigint) AS bucket,
-            max(grain) AS grain, ${SUMS},
-            max(peak) AS peak, CAST(sum(late + net * (at % CAST(:stepMs AS bigint))) AS bigint) AS late
-          FROM ${recordedSlots(query, dialect)} WHERE at >= :since AND at < :until
-          GROUP BY license_id, feature, bucket ORDER BY license_id, feature, bucket`,
-        ),
-        values: { ...scope, now, since, until, stepMs },
-      },
-      {
-        sql: inEach(
-          (dialect) => `SELECT license_id, feature, CAST(sum(net) AS bigint) AS net,
-            CAST(sum(borrowed) AS bigint) AS borrowed
-          FROM ${recordedSlots(query, dialect)} WHERE at < :since GROUP BY license_id, feature`,
-        ),
-        values: { ...scope, now, since },
-      },
-    ],
-    answer: ([buckets, states]) =>
-      new SlotCurves(buckets as readonly BucketRow[], states as readonly StateRow[], stepMs),
+    sql: inEach(
+      (dialect) => `SELECT license_id, feature, at - at % CAST(:stepMs AS bigint) AS bucket,
+        max(grain) AS grain, ${SUMS},
+        max(peak) AS peak, CAST(sum(late + net * (at % CAST(:stepMs AS bigint))) AS bigint) AS late
+      FROM ${recordedSlots(query, dialect)} WHERE at >= :since AND at < :until
+      GROUP BY license_id, feature, bucket ORDER BY license_id, feature, bucket
+      ${limit === undefined ? '' : 'LIMIT :limit'}`,
+    ),
+    values: { ...scope, now, since, until, stepMs, ...(limit !== undefined && { limit }) },
+  };
+}
+
+/** Their states before. */
+export function selectStates(query: Omit<Curves, 'until' | 'stepMs'>, now: Instant): Statement {
+  const { since, feature } = query;
+  const scope = { ...licenseValues(query), ...(feature !== null && { feature }) };
+  return {
+    sql: inEach(
+      (dialect) => `SELECT license_id, feature, CAST(sum(net) AS bigint) AS net,
+        CAST(sum(borrowed) AS bigint) AS borrowed
+      FROM ${recordedSlots(query, dialect)} WHERE at < :since GROUP BY license_id, feature`,
+    ),
+    values: { ...scope, now, since },
   };
 }
 
 export const NOTHING_YET: SlotState = { inUse: 0, borrowed: 0 };
 
-class SlotCurves {
+/** Of the rows that `selectBuckets` and `selectStates` find. */
+export class SlotCurves {
   readonly #buckets: ReadonlyMap<string, readonly BucketRow[]>;
   readonly #states: ReadonlyMap<string, SlotState>;
   readonly #stepMs: number;
 
-  constructor(buckets: readonly BucketRow[], states: readonly StateRow[], stepMs: number) {
-    this.#buckets = Map.groupBy(buckets, seriesOf);
+  constructor(buckets: readonly unknown[], states: readonly unknown[], stepMs: number) {
+    this.#buckets = Map.groupBy(buckets as readonly BucketRow[], seriesOf);
     this.#states = new Map(
-      states.map((row) => [seriesOf(row), { inUse: row.net, borrowed: row.borrowed }] as const),
+      (states as readonly StateRow[]).map((row) => {
+        return [seriesOf(row), { inUse: row.net, borrowed: row.borrowed }] as const;
+      }),
     );
     this.#stepMs = stepMs;
   }
@@ -138,12 +144,13 @@ function seriesOf({ license_id, feature }: Pick<StateRow, 'license_id' | 'featur
 }
 
 export function querySlotHistory(query: ListSlotHistory, now: Instant): PreparedQuery<readonly SlotSeries[]> {
-  const curves = queryBuckets(query, now);
   const subjects = querySubjects(query);
   return {
-    statements: [...subjects.statements, ...curves.statements],
-    answer: ([licenses, ...rows]) =>
-      listSeries(query, subjects.answer([licenses ?? []]), curves.answer(rows), now),
+    statements: [...subjects.statements, selectBuckets(query, now), selectStates(query, now)],
+    answer([licenses, buckets, states]) {
+      const curves = new SlotCurves(buckets ?? [], states ?? [], query.stepMs);
+      return listSeries(query, subjects.answer([licenses ?? []]), curves, now);
+    },
   };
 }
 

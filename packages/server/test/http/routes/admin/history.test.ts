@@ -4,6 +4,7 @@ import { openTestApp, START } from '../../../../../../test/support/test-app.ts';
 import { testLicense } from '../../../../../../test/support/test-license.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, plus, say } from '../../../../src/core/nouns/instant.ts';
 import { createHistory } from '../../../../src/services/history/history.ts';
+import { runTaskHere } from '../../../../src/services/tasks/task.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -199,7 +200,7 @@ describe('reports on the history', () => {
 
 test('the history is thinned out in as many steps as needed', async (t) => {
   const { store, clock, get } = await openUsed(t);
-  const history = createHistory(store, { keepDays: 365 });
+  const history = createHistory(store, { keepDays: 365 }, runTaskHere);
   assert.equal(await history.thin(), 0);
   clock.advance(8 * DAY_MS + HOUR_MS);
   assert.equal(await history.thin(), 1);

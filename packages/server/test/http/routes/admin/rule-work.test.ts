@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { CONTROL, FOREIGN, openTestApp } from '../../../../../../test/support/test-app.ts';
-import { type RunTask, runTaskHere } from '../../../../src/services/rules/rule-tasks.ts';
+import { TRY_RULES } from '../../../../src/services/rules/rule-tasks.ts';
+import { type RunTask, runTaskHere } from '../../../../src/services/tasks/task.ts';
 
 const TEXT = 'deny: { users: [mallory] }';
 
@@ -11,7 +12,7 @@ async function openBusy(t: TestContext) {
   const { promise: isLetGo, resolve: letGo } = Promise.withResolvers<void>();
   const begun = new EventEmitter();
   const runTask = async (...task: Parameters<RunTask>) => {
-    if (task[0] === 'try') {
+    if (task[0] === TRY_RULES) {
       begun.emit('try');
       await isLetGo;
     }

@@ -35,13 +35,17 @@ let sqlite: SqliteReader;
 let pool: Pool;
 let postgres: PostgresReader;
 
-/** What a history seldom leaves: feature slots that do not count, and meters. */
+/** What a history seldom leaves: feature slots that do not count, meters, and denials of odd users. */
 const SELDOM = `
   INSERT INTO feature_slot (license_id, user, feature, registered_at, ends_at) VALUES
     (2, 'nobody', 'render', 0, 1e15), (2, 'late', 'render', 0, 1e15), (2, 'ada', 'export', 0, 1e15);
   INSERT INTO registration (license_id, user, registered_at, ends_at) VALUES (2, 'late', 0, 1);
   INSERT INTO meter (license_id, feature, pending, reported, in_use) VALUES
-    (21, 'Z', 0, 3, 0), (5, 'Z', 1, 3, 0), (5, 'ä', 2, 0, 0), (5, 'a', 3, 0, 0)`;
+    (21, 'Z', 0, 3, 0), (5, 'Z', 1, 3, 0), (5, 'ä', 2, 0, 0), (5, 'a', 3, 0, 0);
+  INSERT INTO history_denial (license_id, feature, grain, at, user, others, host, address, reason, rule,
+    denials, first_at, last_at)
+  SELECT 5, '', 60000, ${NOW}, value, 0, '', '', 'floating_not_available', '', 1, ${NOW}, ${NOW} + 5
+  FROM json_each('${JSON.stringify(['Ada', 'ada', 'ada b', 'zoë', 'ß'])}')`;
 
 before(async () => {
   if (skip) return;
@@ -101,6 +105,10 @@ const AUDIT: ListAudit = { kind: 'list_audit', chain: null, limit: 1000, before:
 
 /** Over all of the history, and over a short time. */
 const HISTORY = { since: plus(NOW, -DAY_MS), until: plus(NOW, 90 * DAY_MS), licenseId: null };
+const DENIAL = {
+  ...{ user: 'ada', others: 0, host: '', address: '', rule: '', grain: 60_000 },
+  at: NOW,
+};
 const RECENT = { ...HISTORY, until: plus(NOW, DAY_MS) };
 const SEARCH: SearchAudit = {
   kind: 'search_audit',
@@ -234,11 +242,26 @@ const QUERIES: {
     { kind: 'list_consumption_history', ...HISTORY, ...AMONG, feature: null, limit: 100 },
     { kind: 'list_consumption_history', ...HISTORY, licenseId: licenseId(2), feature: '', limit: 1 },
   ],
-  ask_what_if: ['', 'render', 'nothing'].map((feature) => ({
-    kind: 'ask_what_if',
+  begin_what_if: ['', 'render', 'nothing'].map((feature) => ({
+    kind: 'begin_what_if',
     ...HISTORY,
     licenseId: licenseId(5),
     feature,
+  })),
+  list_what_if_buckets: ['', 'render'].map((feature) => ({
+    kind: 'list_what_if_buckets',
+    ...HISTORY,
+    licenseId: licenseId(5),
+    feature,
+    limit: 2,
+  })),
+  list_what_if_denials: [null, DENIAL].map((after) => ({
+    kind: 'list_what_if_denials',
+    ...HISTORY,
+    licenseId: licenseId(5),
+    feature: '',
+    after,
+    limit: 2,
   })),
   list_old_history: [40, 800].map((days) => ({
     kind: 'list_old_history',
