@@ -6,10 +6,6 @@ import type { FromTaskThread, TaskThreadData } from './task-thread.ts';
 
 const MEGABYTES = 512;
 
-/** On a busy machine, other threads come first: so much longer it may take in all. */
-const PATIENCE = 10;
-const LOOK_INTERVAL_MS = 500;
-
 /** Does each task in a thread of its own, which is ended when it takes too much, or nobody waits for it. */
 export function createTaskThreads(megabytes = MEGABYTES): RunTask {
   return async <Given, Result, Host>(
@@ -24,7 +20,7 @@ export function createTaskThreads(megabytes = MEGABYTES): RunTask {
     const refuse = (problem: string) => reject(new RequestError(refusal, `This takes ${problem}. ${advice}`));
     const leave = () => reject(goneAway());
     signal.addEventListener('abort', leave, { once: true });
-    const timer = watchTime(worker, seconds, refuse);
+    const timer = setTimeout(() => refuse(`longer than ${seconds} seconds`), seconds * 1000);
     worker.on('message', (message: FromTaskThread) => {
       if (message.kind === 'done') resolve(JSON.parse(message.result));
       else if (message.kind === 'refused')
@@ -39,7 +35,7 @@ export function createTaskThreads(megabytes = MEGABYTES): RunTask {
     try {
       return await promise;
     } finally {
-      clearInterval(timer);
+      clearTimeout(timer);
       signal.removeEventListener('abort', leave);
       void worker.terminate();
     }
@@ -50,17 +46,6 @@ type Answers = Readonly<Record<string, (about: unknown) => Promise<unknown>>>;
 
 async function answer(host: Answers, { ask, about }: FromTaskThread & { kind: 'ask' }): Promise<unknown> {
   return host[ask]?.(about);
-}
-
-function watchTime(worker: Worker, seconds: number, refuse: (problem: string) => void): NodeJS.Timeout {
-  let looks = 0;
-  return setInterval(async () => {
-    looks += 1;
-    // Of a thread that has ended, nothing is known.
-    const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
-    const isLate = looks * LOOK_INTERVAL_MS > PATIENCE * seconds * 1000;
-    if (isLate || user + system > seconds * 1e6) refuse(`longer than ${seconds} seconds`);
-  }, LOOK_INTERVAL_MS);
 }
 
 function startThread(workerData: TaskThreadData, maxOldGenerationSizeMb: number): Worker {

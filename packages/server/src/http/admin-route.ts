@@ -22,17 +22,9 @@ type Answer<O extends Operation> = O extends { readonly answer: infer A } ? Give
 type Counted<A> = { readonly [K in keyof A]: Record<K, number> extends A ? Executed : never }[keyof A];
 
 /** What a route adds to its operation, which the protocol describes. */
-type AdminRoute<O extends Operation> = Pick<
+type AdminRoute<O extends Operation> = Omit<
   Route,
-  | 'name'
-  | 'access'
-  | 'summary'
-  | 'isForProducts'
-  | 'headers'
-  | 'takesPassword'
-  | 'holdsFile'
-  | 'isLong'
-  | 'mustConfirm'
+  'methods' | 'paths' | 'query' | 'body' | 'answer' | 'errors' | 'handle'
 > &
   Partial<Pick<Route, 'errors'>> &
   (O extends { readonly answer: z.ZodType } ? AnswerForms : Pick<Route, 'answer'>) & {

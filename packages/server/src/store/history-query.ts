@@ -88,7 +88,7 @@ export interface ListWhatIfBuckets extends WhatIfScope {
 /** Requests that found no free slot, in the order of their keys. */
 export interface ListWhatIfDenials extends WhatIfScope {
   readonly kind: 'list_what_if_denials';
-  readonly after: Omit<WhatIfDenial, 'firstAt' | 'lastAt'> | null;
+  readonly after: DenialKey | null;
   readonly limit: number;
 }
 
@@ -190,8 +190,7 @@ interface WhatIfBeginning extends WhatIfFacts {
   readonly start: SlotState;
 }
 
-/** A record of denials, with its key. */
-export interface WhatIfDenial {
+interface DenialKey {
   readonly user: string;
   /** 1: users who are not named. */
   readonly others: number;
@@ -200,6 +199,9 @@ export interface WhatIfDenial {
   readonly rule: string;
   readonly grain: number;
   readonly at: Instant;
+}
+
+export interface WhatIfDenial extends DenialKey {
   readonly firstAt: Instant;
   readonly lastAt: Instant;
 }

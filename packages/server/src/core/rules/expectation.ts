@@ -88,7 +88,7 @@ function ruleOf({ details }: Refused): string {
 function heldBy(rules: RuleSet, own: SlotRules, { held, heldAt }: Expectation): HeldSlots {
   const byGroups = new Map<string, number>();
   for (const [group, slots] of Object.entries(held)) {
-    const key = keyOf(own, containersOf(rules).get(group) ?? new Set());
+    const key = keyOf(own, containersOf(rules, group));
     byGroups.set(key, (byGroups.get(key) ?? 0) + slots);
   }
   return { byGroups, countAt: (kind) => heldAt[kind] };

@@ -37,6 +37,10 @@ function indexList(words: readonly string[]): NameList {
   };
 }
 
+export function countPatterns({ users, hosts }: NameIndex): number {
+  return users.patterns.length + hosts.patterns.length;
+}
+
 /** Names as they are compared. */
 export function foldWord(name: string): string {
   return foldName(name).trim();

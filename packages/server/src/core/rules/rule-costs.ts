@@ -1,7 +1,7 @@
 import type { Expectation } from './expectation.ts';
 import { findSlotRules } from './find-rules.ts';
 import { countCompared, countMembers } from './groups.ts';
-import { indexNames } from './names.ts';
+import { countPatterns, indexNames } from './names.ts';
 import type { NameLists, RuleSet, SlotRules } from './rule-set.ts';
 import { listUsedTimes, MAX_TYPICAL } from './warnings.ts';
 
@@ -40,8 +40,8 @@ function countComparedByAll(rules: RuleSet): number {
 }
 
 function countListed(lists: NameLists): number {
-  const { users, hosts, ranges } = indexNames(lists);
-  return users.patterns.length + hosts.patterns.length + ranges.length;
+  const names = indexNames(lists);
+  return countPatterns(names) + names.ranges.length;
 }
 
 /** Who holds slots is assigned to reservations, which takes the square of both. */

@@ -116,7 +116,7 @@ function warnLimited(
     const { of } = limit;
     if (!('group' in of) || !isActive(limit)) return [];
     const within = own.reserve.filter(
-      (rule) => isActive(rule) && containersOf(rules).get(rule.for)?.has(of.group) === true,
+      (rule) => isActive(rule) && containersOf(rules, rule.for).has(of.group),
     );
     const reserved = sumSlots(within);
     if (reserved <= limit.slots) return [];
@@ -133,7 +133,7 @@ function sumSlots(rules: readonly { readonly slots: number }[]): number {
 
 /** How `deny` or `allow` keep the group out; `null`: they do not. */
 function findKeptOut(rules: RuleSet, group: string, scopes: readonly SlotRules[]): string | null {
-  const around = containersOf(rules).get(group) ?? new Set();
+  const around = containersOf(rules, group);
   const denied = [rules, ...scopes].flatMap(({ deny }) => deny.groups).find((one) => around.has(one));
   if (denied !== undefined) return `"deny" refuses ${denied}.`;
   for (const { allow } of scopes) {
@@ -164,25 +164,20 @@ function listTypical(rules: RuleSet, group: string): readonly ReadonlySet<string
 
 /** The groups of one person for each entry of the group, and of those in it. */
 function findTypical(rules: RuleSet, group: string): readonly ReadonlySet<string>[] {
-  const around = containersOf(rules);
-  const inside = Object.entries(rules.groups).filter(([name]) => around.get(name)?.has(group));
+  const inside = Object.entries(rules.groups).filter(([name]) => containersOf(rules, name).has(group));
   const nobody = { user: '', hostname: null, address: null };
-  const people: Person[] = [];
-  for (const [, { users, hosts, addresses }] of inside) {
-    if (people.length >= MAX_TYPICAL) break;
-    people.push(
-      ...users.slice(0, MAX_TYPICAL).map((user) => ({ ...nobody, user })),
-      ...hosts.slice(0, MAX_TYPICAL).map((hostname) => ({ ...nobody, hostname })),
-      ...addresses
-        .slice(0, MAX_TYPICAL)
-        .map((range) => ({ ...nobody, address: range.split('/', 1)[0] as string })),
-    );
-  }
+  const people = inside
+    .values()
+    .flatMap(([, { users, hosts, addresses }]): readonly Person[] => [
+      ...users.map((user) => ({ ...nobody, user })),
+      ...hosts.map((hostname) => ({ ...nobody, hostname })),
+      ...addresses.map((range) => ({ ...nobody, address: range.split('/', 1)[0] as string })),
+    ]);
   // Who is in the directory is not known when a text is checked.
   const listed = inside.filter(([, { directory }]) => directory !== undefined);
   return [
-    ...listed.map(([name]) => around.get(name) as ReadonlySet<string>),
-    ...people.slice(0, MAX_TYPICAL).map((person) => listGroups(rules, person)),
+    ...listed.map(([name]) => containersOf(rules, name)),
+    ...people.take(MAX_TYPICAL).map((person) => listGroups(rules, person)),
   ];
 }
 
@@ -194,32 +189,15 @@ const WEEKS = [instant(Date.UTC(2026, 0, 12)), instant(Date.UTC(2026, 6, 13))];
 
 /** Different sets of rules apply at the beginnings of their times, and outside of all of them. */
 function listMoments(rules: RuleSet, own: SlotRules): readonly IsActive[] {
-  const moments = momentsOf(rules);
-  const starts = listUsedTimes(own).flatMap((name) => moments.get(name) ?? []);
-  return [new Set<string>(), ...starts].map(
-    (active): IsActive =>
-      ({ during }) =>
-        during === null || active.has(during),
-  );
+  const used = listUsedTimes(own);
+  const windows = used.flatMap((name) => rules.times[name] ?? []);
+  const starts = WEEKS.flatMap((week) => windows.flatMap((window) => listStarts(window, week)));
+  const active = starts.map((at) => new Set(used.filter((name) => isDuring(rules, name, at))));
+  return [new Set<string>(), ...active].map((names): IsActive => {
+    return ({ during }) => during === null || names.has(during);
+  });
 }
 
 export function listUsedTimes({ reserve, limit }: SlotRules): readonly string[] {
   return [...new Set([...reserve, ...limit].flatMap(({ during }) => during ?? []))];
-}
-
-const MOMENTS = new WeakMap<RuleSet, ReadonlyMap<string, readonly ReadonlySet<string>[]>>();
-
-/** Which times apply whenever one of them begins, by its name. */
-function momentsOf(rules: RuleSet): ReadonlyMap<string, readonly ReadonlySet<string>[]> {
-  const known = MOMENTS.get(rules);
-  if (known !== undefined) return known;
-  const names = Object.keys(rules.times);
-  const moments = new Map(
-    Object.entries(rules.times).map(([name, window]) => {
-      const starts = WEEKS.flatMap((week) => listStarts(window, week));
-      return [name, starts.map((at) => new Set(names.filter((one) => isDuring(rules, one, at))))];
-    }),
-  );
-  MOMENTS.set(rules, moments);
-  return moments;
 }

@@ -1,11 +1,7 @@
-import { RequestError } from '@berth/protocol/request-error';
+import { createRoom } from '../../services/lending/room.ts';
 import type { Caller } from './caller.ts';
 
-/** Places for work that callers can make long. */
-export interface WorkPlaces {
-  /** Does the work, or refuses it with `too_many_requests`: nobody waits for a place. */
-  work<T>(caller: Caller, work: () => Promise<T>): Promise<T>;
-}
+export type WorkPlaces = ReturnType<typeof createWorkPlaces>;
 
 /** Each takes a core of the machine. */
 const MOST = 3;
@@ -13,31 +9,23 @@ const MOST = 3;
 const MOST_VIEWERS = 2;
 const RETRY_AFTER_SECONDS = 10;
 
-export function createWorkPlaces(): WorkPlaces {
-  /** The roles of those who work. */
-  const working = new Map<string, Caller['role']>();
+const REFUSAL =
+  'You or others check or try rules, or ask what would have been. Try again when that has finished.';
 
-  function findObstacle(name: string, role: Caller['role']): string | null {
-    if (working.has(name)) return 'You check or try rules already, or ask what would have been.';
-    const viewers = [...working.values()].filter((one) => one === 'viewer').length;
-    if (working.size < MOST && !(role === 'viewer' && viewers >= MOST_VIEWERS)) return null;
-    return 'Others check or try rules, or ask what would have been.';
-  }
-
+/** Places for work that callers can make long. */
+export function createWorkPlaces() {
+  const all = createRoom(MOST, REFUSAL, RETRY_AFTER_SECONDS, 1);
+  const viewers = createRoom(MOST_VIEWERS, REFUSAL, RETRY_AFTER_SECONDS);
   return {
-    async work({ credential, kind, name, address, role }, work) {
+    /** Does the work, or refuses it with `too_many_requests`: nobody waits for a place. */
+    async work<T>({ credential, kind, name, address, role }: Caller, work: () => Promise<T>): Promise<T> {
       const who = credential ?? `${kind} ${name} ${address}`;
-      const obstacle = findObstacle(who, role);
-      if (obstacle !== null) {
-        const message = `${obstacle} Try again when that has finished.`;
-        const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
-        throw new RequestError('too_many_requests', message, details, RETRY_AFTER_SECONDS);
-      }
-      working.set(who, role);
+      const taken = [all.enter(who)];
       try {
+        if (role === 'viewer') taken.push(viewers.enter());
         return await work();
       } finally {
-        working.delete(who);
+        for (const leave of taken) leave();
       }
     },
   };

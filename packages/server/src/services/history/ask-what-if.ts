@@ -1,7 +1,12 @@
 import { type SlotBucket, stretchesOf } from '../../core/history/slot-points.ts';
 import { whatIf } from '../../core/history/what-if.ts';
 import { bucketStart, DAY_MS, earlier, type Instant, MINUTE_MS } from '../../core/nouns/instant.ts';
-import type { WhatIfAnswer, WhatIfDenial, WhatIfScope } from '../../store/history-query.ts';
+import type {
+  ListWhatIfDenials,
+  WhatIfAnswer,
+  WhatIfDenial,
+  WhatIfScope,
+} from '../../store/history-query.ts';
 import type { Store } from '../../store/store.ts';
 import { stopIf, type Task } from '../tasks/task.ts';
 
@@ -14,7 +19,7 @@ type Reader = Pick<Store, 'read'>;
 /** How it would have gone with more or fewer slots; `null`: there is no such license or feature. */
 export const ASK_WHAT_IF: Task<Asked, WhatIfAnswer | null, Reader> = {
   name: 'ask what if',
-  seconds: 60,
+  seconds: 300,
   refusal: 'validation_error',
   advice: 'Ask about fewer days, with "since".',
   async do({ now, ...scope }, store, signal) {
@@ -63,13 +68,15 @@ const MAX_DENIALS = 200_000;
 
 async function readDenials(store: Reader, scope: WhatIfScope, signal: AbortSignal) {
   const denials: WhatIfDenial[] = [];
-  for (let after: WhatIfDenial | null = null; ; ) {
+  for (let after: ListWhatIfDenials['after'] = null; ; ) {
     stopIf(signal);
     const about = { ...scope, after, limit: ROWS_AT_ONCE };
     const page: readonly WhatIfDenial[] = await store.read({ kind: 'list_what_if_denials', ...about });
     denials.push(...page);
-    after = page.at(-1) ?? null;
-    if (page.length < ROWS_AT_ONCE) break;
+    const last = page.at(-1);
+    if (last === undefined || page.length < ROWS_AT_ONCE) break;
+    const { firstAt: _, lastAt: __, ...key } = last;
+    after = key;
   }
   const newest = denials.sort((a, b) => b.at - a.at).slice(0, MAX_DENIALS);
   return newest.map(({ user, others, ...times }) => ({ ...times, who: others === 1 ? '' : user }));

@@ -120,6 +120,9 @@ function openRevisions(store: Store, file: RulesFile, groups: DirectoryGroups, r
   async function apply(text: string, basedOn: number | undefined, by: Actor): Promise<Applied> {
     const content = await file.read();
     if (content.kind !== 'absent' || file.isNamed) throw refuseInFile(file.path);
+    const { rules: before, applied } = await findRules();
+    // They may be larger than what is applied today.
+    if (text === applied?.text) return { revision: before.revision, isNew: false, warnings: [] };
     const parsed = refuseFailed(await inTurn(() => check(text)));
     if ('errors' in parsed) throw refuseErrors(parsed);
     const rules = await groups.fill(parsed.rules);

@@ -1,11 +1,10 @@
 import { RequestError } from '@berth/protocol/request-error';
 import { listDirectoryGroups, withMembers } from '../../core/rules/directory-groups.ts';
 import type { ProductFacts } from '../../core/rules/warnings.ts';
-import type { Store } from '../../store/store.ts';
 import type { RunTask, Task } from '../tasks/task.ts';
 import { importOptions, type OptionFormat } from './import/import-options.ts';
 import { type ParsedRules, parseRules, type RuleErrors, refuseErrors } from './parse-rules.ts';
-import { tryRules } from './try-rules.ts';
+import { type LogReader, tryRules } from './try-rules.ts';
 
 interface Parse {
   readonly text: string;
@@ -14,8 +13,8 @@ interface Parse {
   readonly hasDirectory: boolean;
 }
 
-/** The worst text that is not refused at once takes a few seconds, and 200 MB. */
-const SECONDS = 20;
+/** The worst text that is not refused at once takes a few seconds of a core, and 200 MB. */
+const SECONDS = 120;
 
 const refusal = 'rules_not_valid';
 
@@ -44,7 +43,7 @@ interface Try extends Omit<Parse, 'products'> {
   readonly since: string | undefined;
 }
 
-interface TrialHost extends Pick<Store, 'read' | 'keepClock'> {
+interface TrialHost extends LogReader {
   /** With the members of each of these groups of the directory. */
   findMembers(dns: readonly string[]): Promise<readonly (readonly [string, readonly string[]])[]>;
 }
@@ -52,7 +51,7 @@ interface TrialHost extends Pick<Store, 'read' | 'keepClock'> {
 export const TRY_RULES: Task<Try, Awaited<ReturnType<typeof tryRules>>, TrialHost> = {
   name: 'try rules',
   // A month of a busy server has millions of events.
-  seconds: 300,
+  seconds: 900,
   refusal,
   advice: 'Try the rules on fewer days, with "since".',
   async do({ text, since, hasDirectory }, host, signal) {

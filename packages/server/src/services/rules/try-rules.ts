@@ -18,7 +18,7 @@ interface Trial {
   readonly watch?: (judged: Judged) => void;
 }
 
-type LogReader = Pick<Store, 'read' | 'keepClock'>;
+export type LogReader = Pick<Store, 'read' | 'keepClock'>;
 
 const DEFAULT_DAYS = 30;
 

@@ -7,7 +7,7 @@ import { RequestError } from '@berth/protocol/request-error';
  */
 export interface Task<Given, Result, Host = null> {
   readonly name: string;
-  /** Of a core. */
+  /** The longest time that it may take: on a busy machine, other threads come first. */
   readonly seconds: number;
   /** How it is refused when it takes too long, or too much memory, and what to do then. */
   readonly refusal: ErrorCode;

@@ -106,4 +106,28 @@ describe('rules in force that cost too much', () => {
     assert.match(changed.kind === 'refused' ? changed.reason : '', /more than 20000 names with a star/);
     assert.equal((await book.describe()).applied?.text, TEXT);
   });
+
+  test('are applied and reverted to, as they are in force already', async (t) => {
+    const { store, folder } = await openTestStore(t, [testLicense(1)]);
+    await store.execute({ kind: 'set_rules', text: TEXT, rules: RULES, by: 'admin' });
+    const groups = createDirectoryGroups(store, null);
+    const book = createRuleBook(store, openRulesFile({ rules: '', data: folder }), groups, runTaskHere);
+    const same = { revision: 1, isNew: false, warnings: [] };
+    assert.deepEqual(await book.apply(TEXT, undefined, 'admin'), same);
+    assert.deepEqual(await book.revert(1, 'admin'), same);
+    await assert.rejects(book.apply(`${TEXT}# changed\n`, undefined, 'admin'), { code: 'rules_not_valid' });
+  });
+
+  test('may have names that are refused today', async (t) => {
+    const text = 'deny: { users: ["ann\u202e"] }\n';
+    assert.match(refusalOf(text)?.message ?? '', /U\+202E/);
+    const { store, folder } = await openTestStore(t, [testLicense(1)]);
+    const rules = { ...EMPTY_RULE_SET, deny: { ...NO_NAMES, users: ['ann\u202e'] } };
+    await store.execute({ kind: 'set_rules', text, rules, by: 'admin' });
+    writeFileSync(join(folder, 'rules.yaml'), text);
+    const groups = createDirectoryGroups(store, null);
+    const book = createRuleBook(store, openRulesFile({ rules: '', data: folder }), groups, runTaskHere);
+    assert.deepEqual(await book.begin(), { kind: 'unchanged' });
+    assert.equal((await book.describe()).fileError, null);
+  });
 });

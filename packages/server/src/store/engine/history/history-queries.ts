@@ -179,27 +179,18 @@ function listWhatIfBuckets(
 
 const DENIAL_KEY = '"user", others, host, address, rule, grain, at';
 
-type DeniedRow = RowOf<'history_denial'>;
-
 /** Further slots do not help those whom a limit refused. */
 function listWhatIfDenials(query: ListWhatIfDenials): PreparedQuery<HistoryAnswers['list_what_if_denials']> {
-  const { licenseId, feature, since, until, after, limit } = query;
+  const { kind: _, after, ...scope } = query;
   const beyond = ':user, :others, :host, :address, :rule, :grain, :at';
-  const sql = `SELECT ${DENIAL_KEY}, first_at, last_at FROM history_denial
+  const sql = `SELECT ${DENIAL_KEY}, first_at AS "firstAt", last_at AS "lastAt" FROM history_denial
     WHERE license_id = :licenseId AND feature = :feature AND reason = 'floating_not_available'
       AND rule NOT LIKE 'limit %' AND at >= :since AND at < :until
       ${after === null ? '' : `AND (${DENIAL_KEY}) > (${beyond})`}
     ORDER BY ${DENIAL_KEY} LIMIT :limit`;
-  const scope = { licenseId, feature, since, until, limit };
-  const last = after && pickKey(after);
-  return prepareQuery(sql, { ...scope, ...last }, (rows: readonly DeniedRow[]) =>
-    rows.map((row) => ({ ...pickKey(row), firstAt: row.first_at, lastAt: row.last_at })),
+  return prepareQuery(sql, { ...scope, ...after }, (rows: readonly WhatIfDenial[]) =>
+    rows.map((row) => ({ ...row })),
   );
-}
-
-function pickKey<K extends Omit<WhatIfDenial, 'firstAt' | 'lastAt'>>(key: K) {
-  const { user, others, host, address, rule, grain, at } = key;
-  return { user, others, host, address, rule, grain, at };
 }
 
 /** Most chunks at once; what remains is listed the next time. */
