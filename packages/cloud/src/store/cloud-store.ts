@@ -31,12 +31,11 @@ export function transact<T>({ db, sql }: CloudStore, work: () => T): T {
 
 /**
  * Random, because a restored backup has forgotten the ids that were taken after it: servers know licenses by
- * them, and would take two licenses for one. Below 2^53. Call only inside a transaction.
+ * them, and would take two licenses for one. Below 2^53.
  */
-export function takeId({ sql }: Pick<CloudStore, 'sql'>): number {
-  const id = Number(randomBytes(8).readBigUInt64BE() >> 11n);
+export function takeId(): number {
   // 0 stands for no license.
-  return id === 0 || sql.findId.get({ id }) !== undefined ? takeId({ sql }) : id;
+  return Number(randomBytes(8).readBigUInt64BE() >> 11n) || takeId();
 }
 
 /** Call inside the transaction of the change it describes, so that neither exists without the other. */

@@ -80,7 +80,7 @@ function loadView(store: CloudStore, command: Command, license: License, now: nu
     license,
     device: device === undefined ? null : toDevice(device),
     deviceCount: countDevices(store, license.id),
-    nextDeviceId: takeId(store),
+    nextDeviceId: takeId(),
     isBlocked: sql.findBlocked.get(hardwareId) !== undefined,
     totals: loadTotals(store, license, now, listAsked(command, license)),
     report: command.kind === 'count' ? findReport(store, license.id, command.reportId) : null,

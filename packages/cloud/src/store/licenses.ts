@@ -36,8 +36,8 @@ export function createLicense(
     const key = draft.key ?? generateLicenseKey();
     const product = judgeDraft(store, { ...draft, key, userName: draft.user?.name ?? null });
     if (isRefusal(product)) return product;
-    const id = takeId(store);
-    const terms = applyChange(store, PLAIN_TERMS, draft.terms);
+    const id = takeId();
+    const terms = applyChange(PLAIN_TERMS, draft.terms);
     if (isRefusal(terms)) return terms;
     const { name = null, passwordHash = null } = draft.user ?? {};
     const { customer = null } = draft;
@@ -95,8 +95,8 @@ function refuseUser({ sql }: CloudStore, product: Product, user: string | null):
   );
 }
 
-function applyChange(store: CloudStore, terms: Terms, change: TermsChange): Terms | Refusal {
-  const after = changeTerms(terms, change, () => takeId(store));
+function applyChange(terms: Terms, change: TermsChange): Terms | Refusal {
+  const after = changeTerms(terms, change, takeId);
   const fault = findFaultInChange(terms, change, after);
   return fault === null ? after : refuse('validation_error', fault);
 }
@@ -154,7 +154,7 @@ export function changeLicense(
   judge: JudgeLicense = TAKE_ALL,
 ) {
   return alter(store, key, now, (license) => {
-    const after = applyChange(store, license.terms, terms);
+    const after = applyChange(license.terms, terms);
     if (isRefusal(after)) return after;
     const unusable = judge({ ...license, terms: after });
     if (unusable !== null) return unusable;

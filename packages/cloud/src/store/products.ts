@@ -26,7 +26,7 @@ export function createProduct(store: CloudStore, draft: ProductDraft, now: numbe
         `The product "${code}" already exists. "cloud product list" shows all.`,
       );
     }
-    const product = { id: takeId(store), code, name: draft.name ?? code, authorizationMethod, metadata: {} };
+    const product = { id: takeId(), code, name: draft.name ?? code, authorizationMethod, metadata: {} };
     store.sql.addProduct.run(product.id, code, product.name, authorizationMethod, '{}', now);
     record(store, { kind: 'product_created', facts: { product: code, name: product.name } }, null, now);
     return product;

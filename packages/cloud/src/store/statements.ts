@@ -9,11 +9,6 @@ const OPENED = '(:customer IS NULL OR customer = :customer)';
 
 /** All statements, prepared once. */
 const SQL = {
-  // ids
-  findId: `
-    SELECT 1 FROM license WHERE id = :id UNION ALL SELECT 1 FROM device WHERE id = :id
-    UNION ALL SELECT 1 FROM product WHERE id = :id`,
-
   // the air-gap key
   findAirgapPublicKey: 'SELECT airgap_public_key FROM cloud WHERE id = 1',
   setAirgapPublicKey: 'UPDATE cloud SET airgap_public_key = ? WHERE id = 1 AND airgap_public_key IS NULL',

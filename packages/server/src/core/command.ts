@@ -155,8 +155,8 @@ export interface InstallLicense {
   readonly counted?: CloudCounts;
   /** The file that it came in, if any. */
   readonly file?: FileFacts;
-  /** The same license under other ids: this one takes their place, and their slots. */
-  readonly replaces?: readonly LicenseId[];
+  /** It takes the place, and the slots, of the same license under other ids. */
+  readonly replacesSame?: true;
   readonly by: Actor;
 }
 

@@ -1,8 +1,8 @@
-import type { ReleaseFeature, Unregister } from './command.ts';
+import type { InstallLicense, ReleaseFeature, Unregister } from './command.ts';
 import type { Collected } from './lending/collect.ts';
 import type { Feature } from './nouns/feature.ts';
 import { type Instant, say } from './nouns/instant.ts';
-import { isDoubtful, type License, licenseState, overdueFrom } from './nouns/license.ts';
+import { isSameKey, type License, type LicenseId, licenseState, overdueFrom } from './nouns/license.ts';
 import type { Registration } from './nouns/registration.ts';
 import { type Refused, refuse } from './outcome.ts';
 import type { LicenseView } from './view.ts';
@@ -47,8 +47,14 @@ function refuseElsewhere(license: License): Refused {
 }
 
 function refuseOverdue(license: License): Refused {
-  if (isDoubtful(license)) return refuseDoubtful(license);
   const { maxOfflineDays, tie } = license;
+  if (tie.assurance?.doubt?.stopsLending) {
+    return refuse(
+      'license_check_overdue',
+      `The vendor's cloud answers for another license than ${named(license)}. The administrator sees in ` +
+        '"berth doctor" what to do.',
+    );
+  }
   return refuse(
     'license_check_overdue',
     `The license ${named(license)} must be checked with its vendor every ${maxOfflineDays} days. The last ` +
@@ -57,11 +63,28 @@ function refuseOverdue(license: License): Refused {
   );
 }
 
-function refuseDoubtful(license: License): Refused {
+const KEY_END = 4;
+
+/**
+ * A cloud that was restored may give the id of a license that is here to another one. And a check that ends
+ * late must not bring back a license that was replaced meanwhile.
+ */
+export function refuseId(
+  { license, by }: InstallLicense,
+  held: License | undefined,
+  replacing: LicenseId | null,
+): Refused | null {
+  const { id } = license;
+  if (replacing !== null && by === 'cloud') {
+    return refuse('license_not_found', `The license ${id} was replaced by ${replacing}.`);
+  }
+  if (held === undefined || isSameKey(held, license) !== false) return null;
+  const { product, key } = held;
   return refuse(
-    'license_check_overdue',
-    `The vendor's cloud answers for another license than ${named(license)}. The administrator sees in ` +
-      '"berth doctor" what to do.',
+    'validation_error',
+    `This server has another license with the id ${id}: of "${product}", with a key that ends with ` +
+      `"${key.slice(-KEY_END)}". The vendor may have restored a backup of the licensing cloud. Add that ` +
+      'license again first: it then gets its new id, and keeps its slots. Or remove it.',
   );
 }
 

@@ -1,8 +1,12 @@
 import type { DoubtLicense } from '../command.ts';
 import { type CommandModule, ON_LICENSE } from '../command-module.ts';
 import { changeLicense } from '../lending/change-license.ts';
-import { earlier } from '../nouns/instant.ts';
-import { isDoubtful, NO_ASSURANCE } from '../nouns/license.ts';
+import { DAY_MS, earlier } from '../nouns/instant.ts';
+import { NO_ASSURANCE } from '../nouns/license.ts';
+
+/** So often, and for so long, the cloud has to say so before the license lends no new slots. */
+const DOUBT_CHECKS = 3;
+const DOUBT_MS = DAY_MS;
 
 /**
  * The cloud knows the key of the license under another id, for example because a backup of it was restored.
@@ -15,16 +19,16 @@ export const doubtLicense = {
   decide({ otherId, by }, view, now) {
     const { license } = view;
     const { assurance = NO_ASSURANCE } = license.tie;
-    if (isDoubtful(license)) return { outcome: { kind: 'done', count: 0 }, changes: [], events: [] };
-    const known = assurance.doubt ?? { since: now, checks: 0 };
-    const doubt = { otherId, since: earlier(known.since, now), lastAt: now, checks: known.checks + 1 };
-    const doubted = { ...license, tie: { ...license.tie, assurance: { ...assurance, doubt } } };
-    const changed = changeLicense(view, doubted, { by }, now);
-    const stopsLending = isDoubtful(doubted);
-    if (assurance.doubt !== undefined && !stopsLending) return changed;
-    return {
-      ...changed,
-      events: [...changed.events, { kind: 'license_doubted', otherId, stopsLending, by }],
-    };
+    const known = assurance.doubt ?? { since: now, checks: 0, stopsLending: null };
+    const since = earlier(known.since, now);
+    const checks = known.checks + 1;
+    const isLong = checks >= DOUBT_CHECKS && now - since >= DOUBT_MS;
+    const stopsLending = known.stopsLending === true || isLong;
+    const doubt = { otherId, since, checks, stopsLending };
+    const tie = { ...license.tie, assurance: { ...assurance, doubt } };
+    const changed = changeLicense(view, { ...license, tie }, { by }, now);
+    if (known.stopsLending === stopsLending) return changed;
+    const event = { kind: 'license_doubted', otherId, stopsLending, by } as const;
+    return { ...changed, events: [...changed.events, event] };
   },
 } satisfies CommandModule<DoubtLicense>;

@@ -1,146 +1,144 @@
-import type { Change, Decision } from '../decision.ts';
+import type { Decision } from '../decision.ts';
 import { personOf, recordBorrow, withHistory } from '../history/record-usage.ts';
-import type { UsageEvent } from '../history/usage-event.ts';
+import type { Person } from '../history/usage-event.ts';
 import { endByValidity } from '../lending/change-license.ts';
-import { metersOf } from '../lending/meter-need.ts';
+import { metersOf, reportedMeterOf } from '../lending/meter-need.ts';
 import type { Actor } from '../nouns/actor.ts';
-import type { LicenseEvent } from '../nouns/audit-event.ts';
 import { WHOLE_LICENSE } from '../nouns/consumption.ts';
 import { type FeatureSlot, findFeature } from '../nouns/feature-slot.ts';
-import type { Instant } from '../nouns/instant.ts';
-import { isBorrowed, isLive, type Registration } from '../nouns/registration.ts';
+import { type Instant, later } from '../nouns/instant.ts';
+import type { LicenseId } from '../nouns/license.ts';
+import { isBorrowed, mergePrograms, type Registration } from '../nouns/registration.ts';
 import type { LicenseView } from '../view.ts';
 import { releaseAll } from './release-all.ts';
 
 /**
- * A license goes on under another id, with all slots and what the vendor has not counted yet. Whoever holds
- * a slot of both keeps that of the new one. Nobody is thrown out: if more arrive than there are slots, no
- * others are lent until there is room.
+ * A license goes on under another id, with all slots and what the vendor has not counted yet. Nobody is
+ * thrown out: if more arrive than there are slots, no others are lent until there is room. Whatever has ended
+ * was collected before. This is what leaves the earlier license.
  */
-export function replaceLicense(from: LicenseView, to: LicenseView, by: Actor, now: Instant) {
-  const amounts = listUnsettled(from, to, now);
-  return { leaving: leave(from, to, amounts, by, now), arriving: arrive(from, to, amounts, by, now) };
-}
-
-type Amounts = ReadonlyMap<string, number>;
-
-/** What was counted and may be unknown to the vendor, by feature. */
-function listUnsettled(from: LicenseView, to: LicenseView, now: Instant): Amounts {
-  const meters = from.listMeters(metersOf(from.license, now));
-  const open = [
-    ...meters.map(({ feature, pending: amount }) => ({ feature, amount })),
-    ...from.listReports(),
-  ];
-  const byFeature = Map.groupBy(open, ({ feature }) => feature);
-  const sum = (feature: string) =>
-    (byFeature.get(feature) ?? []).reduce((all, { amount }) => all + amount, 0);
-  return new Map(metersOf(to.license, now).map(({ feature }) => [feature, sum(feature)]));
-}
-
-function leave(from: LicenseView, to: LicenseView, amounts: Amounts, by: Actor, now: Instant): Decision {
-  const released = endAllSlots(from, by, now);
-  // What certifies this id must not pass on to another license that gets it.
-  const { certificate: _, ...tie } = from.license.tie;
-  const replacedBy = to.license.id;
-  const counts = moveCounts(from, amounts, -1, now);
-  const reports = from.listReports().filter(({ feature }) => amounts.has(feature));
+export function leaveForGood(from: LicenseView, replacedBy: LicenseId, by: Actor, now: Instant): Decision {
+  const { license } = from;
+  const command = { kind: 'release_all', licenseId: license.id, by } as const;
+  const released = withHistory(releaseAll.decide(command, from, now), command, from, now);
+  const counted = moveCounts(from, from, -1, now);
+  const removed = { kind: 'license_removed', product: license.product, inUse: 0, replacedBy, by } as const;
   return {
     ...released,
     changes: [
       ...released.changes,
-      ...counts.map(({ change }) => change),
-      ...reports.map(({ id: reportId }) => ({ kind: 'remove_report', reportId }) as const),
-      { kind: 'put_license', license: { ...from.license, tie: { ...tie, replacedBy } } },
+      ...counted.map(({ change }) => change),
+      ...from.listReports().map(({ id: reportId }) => ({ kind: 'remove_report', reportId }) as const),
+      { kind: 'put_license', license: { ...license, tie: { ...license.tie, replacedBy } } },
       { kind: 'remove_license' },
     ],
+    events: [...released.events, ...counted.map(({ event }) => event), removed],
+  };
+}
+
+/** What arrives at the license that takes its place. In its history, slots are held from now on. */
+export function joinLicense(from: LicenseView, to: LicenseView, by: Actor, now: Instant): Decision {
+  const [leaving, here] = [from.listAll(), to.listAll()];
+  const slots = joinSlots(leaving.registrations, here.registrations, now);
+  const added = slots.filter(({ before }) => before === null).map(({ slot }) => slot);
+  const inUse = to.storedInUse + added.length;
+  const hasFeature = ({ feature }: FeatureSlot) => findFeature(to.license, feature)?.floating != null;
+  const features = joinSlots(leaving.featureSlots.filter(hasFeature), here.featureSlots, now);
+  const addedFeatures = features.filter(({ before }) => before === null).map(({ slot }) => slot);
+  const featuresInUse = Map.groupBy([...here.featureSlots, ...addedFeatures], ({ feature }) => feature);
+  const people = new Map(leaving.registrations.map((slot) => [slot.user, personOf(slot)]));
+  const counted = moveCounts(from, to, 1, now);
+  const grant = (user: string, feature: string, count: number) =>
+    ({ kind: 'granted', feature, at: now, person: people.get(user) as Person, inUse: count }) as const;
+  return {
+    outcome: { kind: 'done', count: added.length },
+    changes: [
+      ...slots.map(({ slot, before }) => ({ kind: 'put_registration', registration: slot, before }) as const),
+      ...features.map(
+        ({ slot, before }) => ({ kind: 'put_feature_slot', slot, isNew: before === null }) as const,
+      ),
+      { kind: 'set_in_use', inUse },
+      ...endByValidity(to.license),
+      ...counted.map(({ change }) => change),
+      ...from.listReports().map((report) => ({ kind: 'add_report', report }) as const),
+    ],
     events: [
-      ...released.events,
-      ...counts.map(({ event }) => event),
-      { kind: 'license_removed', product: from.license.product, inUse: 0, replacedBy, by },
+      ...added.map(({ user, host }) => ({ kind: 'slot_lent', user, hostname: host.hostname, by }) as const),
+      ...addedFeatures.map(({ user, feature }) => ({ kind: 'feature_lent', feature, user, by }) as const),
+      ...slots.flatMap(({ slot: { user }, borrow: borrowedUntil }) =>
+        borrowedUntil === null ? [] : [{ kind: 'slot_borrowed', user, borrowedUntil, by } as const],
+      ),
+      ...features.flatMap(({ slot: { user, feature }, borrow: borrowedUntil }) =>
+        borrowedUntil === null
+          ? []
+          : [{ kind: 'feature_borrowed', feature, user, borrowedUntil, by } as const],
+      ),
+      ...counted.map(({ event }) => ({ ...event, by })),
+    ],
+    history: [
+      ...added.map(({ user }) => grant(user, WHOLE_LICENSE, inUse)),
+      ...addedFeatures.map(({ user, feature }) =>
+        grant(user, feature, featuresInUse.get(feature)?.length ?? 0),
+      ),
+      ...slots.flatMap(({ before, borrow }) =>
+        borrow === null ? [] : recordBorrow(WHOLE_LICENSE, before, now),
+      ),
+      ...features.flatMap(({ slot, before, borrow }) =>
+        borrow === null ? [] : recordBorrow(slot.feature, before, now),
+      ),
     ],
   };
 }
 
-export function endAllSlots(view: LicenseView, by: Actor, now: Instant): Decision {
-  const command = { kind: 'release_all', licenseId: view.license.id, by } as const;
-  return withHistory(releaseAll.decide(command, view, now), command, view, now);
-}
-
-/** `sign`: 1 where the amounts arrive, and -1 where they leave. */
-function moveCounts(view: LicenseView, amounts: Amounts, sign: 1 | -1, now: Instant) {
-  return view.listMeters(metersOf(view.license, now)).flatMap(({ storedInUse: _, ...meter }) => {
-    const count = sign * (amounts.get(meter.feature) ?? 0);
-    if (count === 0) return [];
-    const total = Math.max(0, meter.total + count);
-    const pending = sign === 1 ? meter.pending + count : 0;
-    const feature = meter.feature === WHOLE_LICENSE ? null : meter.feature;
-    const change: Change = { kind: 'put_meter', meter: { ...meter, total, pending } };
-    const event: LicenseEvent = { kind: 'consumption_added', feature, user: null, count, total };
-    return [{ change, event }];
+/** Whoever holds a slot of both goes on with one, until the later end. */
+function joinSlots<S extends Registration | FeatureSlot>(
+  leaving: readonly S[],
+  here: readonly S[],
+  now: Instant,
+): readonly Joined<S>[] {
+  const nameOf = (slot: S) => JSON.stringify(['feature' in slot ? slot.feature : null, slot.user]);
+  const held = new Map(here.map((slot) => [nameOf(slot), slot]));
+  return leaving.map((slot) => {
+    const before = held.get(nameOf(slot)) ?? null;
+    const until = isBorrowed(slot, now) ? slot.borrowedUntil : null;
+    if (before === null) {
+      return { slot: { ...slot, registeredAt: now, borrowedUntil: until }, before, borrow: until };
+    }
+    const borrow = (until ?? 0) > (before.borrowedUntil ?? 0) ? until : null;
+    const borrowedUntil = borrow ?? before.borrowedUntil;
+    const programs = mergePrograms([before.programs, slot.programs]);
+    const endsAt = later(slot.endsAt, before.endsAt);
+    return { slot: { ...before, endsAt, borrowedUntil, programs }, before, borrow };
   });
 }
 
-/** Slots are held from now on, as the history counts them. */
-function arrive(from: LicenseView, to: LicenseView, amounts: Amounts, by: Actor, now: Instant): Decision {
-  const [leaving, here] = [from.listAll(), to.listAll()];
-  const held = new Set(here.registrations.map(({ user }) => user));
-  const slots = leaving.registrations
-    .filter((slot) => isLive(slot, now) && !held.has(slot.user))
-    .map((slot) => ({ ...slot, registeredAt: now }));
-  const holders = new Map(slots.map((slot) => [slot.user, slot]));
-  const features = leaving.featureSlots
-    .filter(({ user, endsAt }) => holders.has(user) && endsAt > now)
-    .filter(({ feature }) => findFeature(to.license, feature)?.floating != null)
-    .map((slot) => ({ ...slot, registeredAt: now }));
-  const featuresInUse = Map.groupBy([...here.featureSlots, ...features], ({ feature }) => feature);
-  const inUse = to.storedInUse + slots.length;
-  const lent = [
-    ...slots.map((slot) => lend(slot, slot, null, inUse, now)),
-    ...features.map((slot) => {
-      const count = featuresInUse.get(slot.feature)?.length ?? 0;
-      return lend(slot, holders.get(slot.user) as Registration, slot.feature, count, now);
-    }),
-  ];
-  const counts = moveCounts(to, amounts, 1, now);
-  return {
-    outcome: { kind: 'done', count: slots.length },
-    changes: [
-      ...slots.map((slot) => ({ kind: 'put_registration', registration: slot, before: null }) as const),
-      ...features.map((slot) => ({ kind: 'put_feature_slot', slot, isNew: true }) as const),
-      { kind: 'set_in_use', inUse },
-      ...endByValidity(to.license),
-      ...counts.map(({ change }) => change),
-    ],
-    events: [...lent.flatMap(({ events }) => events), ...counts.map(({ event }) => event)].map((event) => {
-      return { ...event, by };
-    }),
-    history: lent.flatMap(({ history }) => history),
-  };
+/** `before`: what the user holds already; `borrow`: the new date, if any. */
+interface Joined<S> {
+  readonly slot: S;
+  readonly before: S | null;
+  readonly borrow: Instant | null;
 }
 
-/** `feature`: `null` for the license itself. */
-function lend(
-  slot: Registration | FeatureSlot,
-  holder: Registration,
-  feature: string | null,
-  inUse: number,
-  at: Instant,
-) {
-  const { user, borrowedUntil } = slot;
-  const { hostname } = holder.host;
-  const code = feature ?? WHOLE_LICENSE;
-  const person = personOf(holder);
-  const events: LicenseEvent[] = [
-    feature === null ? { kind: 'slot_lent', user, hostname } : { kind: 'feature_lent', feature, user },
-  ];
-  const history: UsageEvent[] = [{ kind: 'granted', feature: code, at, person, inUse }];
-  if (borrowedUntil === null || !isBorrowed(slot, at)) return { events, history };
-  const borrow = { user, borrowedUntil };
-  events.push(
-    feature === null
-      ? { kind: 'slot_borrowed', ...borrow }
-      : { kind: 'feature_borrowed', feature, ...borrow },
-  );
-  history.push(...recordBorrow(code, null, at));
-  return { events, history };
+/**
+ * What the vendor may not have counted yet. Reports keep their ids, so that none is counted twice; whether
+ * the cloud's total includes one is not known. `sign`: 1 where it arrives, and -1 where it leaves.
+ */
+function moveCounts(from: LicenseView, view: LicenseView, sign: 1 | -1, now: Instant) {
+  const reports = Map.groupBy(from.listReports(), ({ feature }) => feature);
+  return from.listMeters(metersOf(from.license, now)).flatMap(({ feature: code, pending }) => {
+    const own = reports.get(code) ?? [];
+    if (pending === 0 && own.length === 0) return [];
+    const count = sign * own.reduce((sum, { amount }) => sum + amount, pending);
+    const feature = code === WHOLE_LICENSE ? null : code;
+    const need = reportedMeterOf({ feature }, view.license, now);
+    return view.listMeters([need]).map(({ storedInUse: _, ...known }) => {
+      const total = Math.max(0, known.total + count);
+      const cloudTotal = own.length === 0 ? known.cloudTotal : null;
+      const meter = { ...known, pending: known.pending + sign * pending, total, cloudTotal };
+      return {
+        change: { kind: 'put_meter', meter } as const,
+        event: { kind: 'consumption_added', feature, user: null, count, total } as const,
+      };
+    });
+  });
 }

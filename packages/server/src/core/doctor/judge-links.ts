@@ -1,6 +1,6 @@
 import { type Channel, type ChannelTarget, isLoopback } from '../notify/channel.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, say } from '../nouns/instant.ts';
-import { isDoubtful, type License } from '../nouns/license.ts';
+import type { License } from '../nouns/license.ts';
 import { complain, orWell, type Verdict, warn } from './finding.ts';
 import { sayLength } from './judge-machine.ts';
 
@@ -62,7 +62,7 @@ function judgeState({ state, error, failingAt }: CloudFacts): Verdict | null {
 function judgeDoubt(license: CloudFacts['licenses'][number]): Verdict | null {
   const { doubt } = license.tie.assurance ?? {};
   if (doubt === undefined) return null;
-  const effect = isDoubtful(license) ? 'It lends no new slots' : 'It will lend no new slots if that goes on';
+  const effect = doubt.stopsLending ? 'It lends no new slots' : 'It will lend no new slots if that goes on';
   return complain(
     `Since ${say(doubt.since)} the licensing cloud answers for license ${doubt.otherId} when it is asked ` +
       `for ${license.id} of "${license.product}", with the same key. ${effect}.`,

@@ -113,20 +113,11 @@ export const NO_ASSURANCE: Assurance = { isBound: false, unconfirmed: null, kept
 /** The vendor's cloud knows the key of the license under another id. */
 interface Doubt {
   readonly otherId: LicenseId;
-  /** When it said so first and last, and how often, without any other answer between. */
+  /** When it said so first, and how often since, without any other answer between. */
   readonly since: Instant;
-  readonly lastAt: Instant;
   readonly checks: number;
-}
-
-/** So often, and for so long, the cloud has to say so before the license lends no new slots. */
-const DOUBT_CHECKS = 3;
-const DOUBT_MS = DAY_MS;
-
-/** Whether an administrator has to settle which license the key is, before it lends new slots. */
-export function isDoubtful({ tie }: Pick<License, 'tie'>): boolean {
-  const doubt = tie.assurance?.doubt;
-  return doubt !== undefined && doubt.checks >= DOUBT_CHECKS && doubt.lastAt - doubt.since >= DOUBT_MS;
+  /** It lends no new slots until an administrator has settled which license the key is. */
+  readonly stopsLending: boolean;
 }
 
 /** The license on a machine with this hardware id: at home, or away since it was noticed. */
@@ -196,9 +187,15 @@ export function isSameGrant(a: License, b: License): boolean {
   return listDifferences(a, b).length === 0;
 }
 
-/** Whether they have one key. It may be typed in another case, and the vendor may omit it. */
-export function isSameKey(a: Pick<License, 'key'>, b: Pick<License, 'key'>): boolean {
-  return a.key === '' || b.key === '' || a.key.toLowerCase() === b.key.toLowerCase();
+/** Keys may be typed in another case. `null`: the vendor has omitted one, so nobody knows. */
+export function isSameKey(a: License, b: License): boolean | null {
+  return a.key === '' || b.key === '' ? null : a.key.toLowerCase() === b.key.toLowerCase();
+}
+
+/** Whether the vendor knows both by one key or one user. It may have got another id at the vendor. */
+export function isSameLicense(a: License, b: License): boolean {
+  const { username } = a.tie;
+  return isSameKey(a, b) ?? (username !== null && username === b.tie.username);
 }
 
 /** The names of the facts in which two licenses differ. */
@@ -245,8 +242,7 @@ export function overdueFrom({ maxOfflineDays, tie }: License): Instant | null {
 
 function isOverdue(license: License, now: Instant): boolean {
   const from = overdueFrom(license);
-  if (from !== null && now >= from) return true;
-  return license.tie.assurance?.doubt !== undefined && isDoubtful(license);
+  return (from !== null && now >= from) || license.tie.assurance?.doubt?.stopsLending === true;
 }
 
 export function isUsable(license: License, now: Instant): boolean {

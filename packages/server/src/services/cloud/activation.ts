@@ -9,10 +9,10 @@ import {
 } from '../../cloud/cloud.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { type LicenseId, NO_TIE } from '../../core/nouns/license.ts';
+import type { Refused } from '../../core/outcome.ts';
 import type { LicenseRecord } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
 import type { LicenseLocks } from '../lending/license-locks.ts';
-import { findFault, findSame } from '../lending/same-license.ts';
 import { askForCertificate, type CheckParts, checkLicense, install, withCertificate } from './cloud-check.ts';
 
 /** A license to add: by its key, or by the user it was issued to. */
@@ -39,22 +39,20 @@ export async function addLicense(parts: AddParts, request: AddRequest, by: Actor
   );
   if (reply.kind === 'refused') throw refusalError(reply);
   const { value } = reply;
-  const { id } = value.license;
-  const username = 'username' in holder ? holder.username : null;
-  const key = 'licenseKey' in holder ? holder.licenseKey : value.license.key;
-  const named = { id, product, key, username };
-  const replaces = await findSame(store, named);
-  return withLocks(locks, [id, ...replaces], async () => {
-    const known = await findRecord(store, id);
-    const isUsable = value.isFloating || known !== undefined;
-    const fault = isUsable ? await findFault(store, named) : notFloating();
-    if (fault !== null) await giveBack(parts, { ...meant, licenseId: id, sendsId: reply.isBound }, fault);
+  return locks.withLock(value.license.id, async () => {
+    const known = await findRecord(store, value.license.id);
+    const activated = { ...meant, licenseId: value.license.id, sendsId: reply.isBound };
+    if (!value.isFloating && known === undefined) await giveBack(parts, activated, NOT_FLOATING);
+    const username = 'username' in holder ? holder.username : null;
+    const key = 'licenseKey' in holder ? holder.licenseKey : '';
     const bare = { ...NO_TIE, hardwareId, username };
     const certificate = known?.license.tie.certificate;
     const tie = await withCertificate(certification, reply, bare, certificate);
     const counted = { ...value.counted, askedAt, takesLower: reply.isBound };
-    await install(store, reply, { tie, key, by, replaces, ...(known === undefined ? { counted } : {}) });
-    await checkAgain(parts, id);
+    const isNew = known === undefined ? { counted } : {};
+    const outcome = await install(store, reply, { tie, key, by, ...isNew });
+    if (outcome.kind === 'refused') await giveBack(parts, activated, outcome);
+    await checkAgain(parts, value.license.id);
     return requireRecord(store, value);
   });
 }
@@ -96,24 +94,17 @@ function readRequest({ product, licenseKey, username, password }: AddRequest) {
 async function giveBack(
   { session }: CheckParts,
   meant: Identification,
-  reason: RequestError,
+  { code, message }: Pick<Refused, 'code' | 'message'>,
 ): Promise<never> {
   await session.ask(null, (cloud, keys) => cloud.deactivate(keys, meant)).catch(() => {});
-  throw reason;
+  throw new RequestError(code, message);
 }
 
-function notFloating(): RequestError {
-  return new RequestError(
-    'license_not_floating',
+const NOT_FLOATING = {
+  code: 'license_not_floating',
+  message:
     'This license is for a single machine and has no slots to lend. Ask the vendor for a floating license.',
-  );
-}
-
-/** In one order, so that nobody waits for each other. */
-function withLocks<T>(locks: LicenseLocks, ids: readonly LicenseId[], work: () => Promise<T>): Promise<T> {
-  const sorted = ids.toSorted((a, b) => b - a);
-  return sorted.reduce((inner, id) => () => locks.withLock(id, inner), work)();
-}
+} as const;
 
 async function findRecord(store: Store, id: LicenseId): Promise<LicenseRecord | undefined> {
   const records = await store.read({ kind: 'list_licenses', product: null });

@@ -11,13 +11,7 @@ import {
 } from '../../cloud/cloud.ts';
 import type { CloudCounts } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
-import {
-  type Certificate,
-  isVerdict,
-  type License,
-  type LicenseId,
-  type Verdict,
-} from '../../core/nouns/license.ts';
+import { type Certificate, isVerdict, type License, type Verdict } from '../../core/nouns/license.ts';
 import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
 import type { Identity } from '../identity/identity.ts';
@@ -146,13 +140,12 @@ interface Installation {
   readonly counted?: CloudCounts;
   /** The key in the request; the vendor may omit it in the answer. */
   readonly key: string;
-  /** The same license under other ids. */
-  readonly replaces?: readonly LicenseId[];
+  /** Who adds it; left out if it is here already. */
   readonly by?: Actor;
 }
 
 /** The license as the vendor signed it, bound to this server. It clears an unconfirmed verdict. */
-export function install(store: Store, reply: Granted, { tie, counted, key, replaces, by }: Installation) {
+export function install(store: Store, reply: Granted, { tie, counted, key, by }: Installation) {
   const { license } = reply.value;
   const assurance = { isBound: reply.isBound, unconfirmed: null, keptTotal: false };
   return store.execute({
@@ -164,8 +157,7 @@ export function install(store: Store, reply: Granted, { tie, counted, key, repla
       tie: { ...tie, assurance },
     },
     ...(counted === undefined ? {} : { counted }),
-    ...(replaces === undefined ? {} : { replaces }),
-    by: by ?? 'cloud',
+    ...(by === undefined ? { by: 'cloud' } : { by, replacesSame: true }),
   });
 }
 

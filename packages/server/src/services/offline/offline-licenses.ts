@@ -19,7 +19,6 @@ import type { Store } from '../../store/store.ts';
 import type { Certification } from '../grants/certification.ts';
 import type { GrantKeys } from '../grants/grant-keys.ts';
 import type { Identity } from '../identity/identity.ts';
-import { findFault, findSame } from '../lending/same-license.ts';
 
 /** Installs files and codes from the vendor. The core decides whether they are trusted. */
 export interface InstallOptions {
@@ -111,11 +110,7 @@ async function take(options: InstallOptions, file: VendorFile, { source, bound, 
   const license: License = { ...file.license, slots, source, tie };
   // They only count if nothing was counted here.
   const counted = { ...file.counted, askedAt: file.issuedAt, takesLower: true };
-  const named = { ...license, username: null };
-  const fault = await findFault(store, named);
-  if (fault !== null) throw fault;
-  const replaces = await findSame(store, named);
-  const installation = { license, counted, file: facts, replaces, by };
+  const installation = { license, counted, file: facts, replacesSame: true, by } as const;
   const outcome = await store.execute({ kind: 'install_license', ...installation });
   if (outcome.kind === 'refused') return outcome;
   const records = await store.read({ kind: 'list_licenses', product: null });

@@ -1,30 +1,24 @@
-import type {
-  AddConsumption,
-  Command,
-  InstallLicense,
-  LicenseCommand,
-  LineCommand,
-  Register,
-} from '../../core/command.ts';
+import type { Command, InstallLicense, LicenseCommand, LineCommand, Register } from '../../core/command.ts';
 import type { Subject } from '../../core/command-module.ts';
 import { decide, isLicenseCommand, moduleOf, subjectOf } from '../../core/decide.ts';
 import type { Decision } from '../../core/decision.ts';
 import { decideAddLicense } from '../../core/decisions/install-license.ts';
-import { endAllSlots, replaceLicense } from '../../core/decisions/replace-license.ts';
+import { joinLicense, leaveForGood } from '../../core/decisions/replace-license.ts';
 import { findRequestedLicenses } from '../../core/lending/choose-license.ts';
 import { decidePool, type Pool, type PoolPart } from '../../core/lending/decide-pool.ts';
 import { judgeFile } from '../../core/lending/judge-file.ts';
 import { ANSWER_LIFETIME_MS, isRemembered, repeatAnswer } from '../../core/lending/repeat-answer.ts';
 import type { Waitable } from '../../core/lending/waiting-line.ts';
 import { plus } from '../../core/nouns/instant.ts';
-import { isSameKey, type LicenseId } from '../../core/nouns/license.ts';
+import { isSameLicense, type License, type LicenseId } from '../../core/nouns/license.ts';
 import { isLive } from '../../core/nouns/registration.ts';
 import { withFoldedUser } from '../../core/nouns/user-name.ts';
 import type { Measured, Outcome, Refused } from '../../core/outcome.ts';
+import { refuseId } from '../../core/refusals.ts';
 import { NO_RULES } from '../../core/rules/rules.ts';
 import { refuseBesideTestClock } from '../../core/system/test-clock.ts';
 import type { SystemCommand } from '../../core/system-command.ts';
-import type { AnswerScope, Candidate, LicenseView } from '../../core/view.ts';
+import type { Candidate, LicenseView } from '../../core/view.ts';
 import type { Executed } from '../store.ts';
 import { applyDecision } from './apply/apply.ts';
 import type { Batch, Undo } from './batch.ts';
@@ -34,7 +28,7 @@ import { decideInLine } from './line/join-line.ts';
 import { findAnswer, findRegistration, loadView } from './load/load-view.ts';
 import type { FindKept, Kept } from './load/read-holdings.ts';
 import { type LoadedLicense, type LoadedLicenses, rememberEntry } from './loaded-licenses.ts';
-import { countPool, loadCollected, prepareCounts } from './prepare-counts.ts';
+import { collectAll, countPool, loadCollected, prepareCounts } from './prepare-counts.ts';
 
 /** The outcome of a command, or an error that concerns it alone. */
 export type CommandResult = { readonly outcome: Executed } | { readonly error: unknown };
@@ -84,10 +78,15 @@ function executeOnLicense(
   isCarriedOut?: (outcome: Outcome) => boolean,
 ): Executed {
   if (command.kind === 'install_license') {
-    const refusal = refuseBesideTests(batch, command) ?? refuseFile(batch, command);
+    const { id } = command.license;
+    const held = batch.licenses.find(id);
+    const refusal =
+      refuseBesideTests(batch, command) ??
+      refuseFile(batch, command) ??
+      refuseId(command, held?.license, batch.licenses.findReplacing(id));
     if (refusal !== null) return refusal;
-    if (command.replaces !== undefined) return replace(batch, command, undo);
-    if (batch.licenses.find(command.license.id) === undefined) return addLicense(batch, command, undo);
+    if (command.replacesSame) return replaceSame(batch, command, undo);
+    if (held === undefined) return addLicense(batch, command, undo);
   }
   const subject = subjectOf(command);
   const entries = locate(batch, command, subject);
@@ -95,11 +94,14 @@ function executeOnLicense(
     // Clients go on naming the license that they were given, also when another has taken its place.
     const id = moduleOf(command).isFromClients ? batch.licenses.findReplacing(subject.licenseId) : null;
     if (id === null) return entries;
-    return executeOnLicense(batch, { ...command, licenseId: id } as LicenseCommand, undo, isCarriedOut);
+    const repeated = repeatRemoved(batch, [subject.licenseId as LicenseId], command, subject);
+    const redirected = { ...command, licenseId: id } as LicenseCommand;
+    return repeated ?? executeOnLicense(batch, redirected, undo, isCarriedOut);
   }
   const [entry] = entries as [LoadedLicense];
-  if (command.kind === 'add_consumption' && subject.answer !== null && subject.licenseId === null) {
-    const repeated = repeatRemoved(batch, entry, command, subject.answer);
+  if (subject.answer !== null && subject.licenseId === null) {
+    const removed = batch.licenses.listRemoved(entry.license.product, plus(batch.now, -ANSWER_LIFETIME_MS));
+    const repeated = repeatRemoved(batch, removed, command, subject);
     if (repeated !== null) return repeated;
   }
   const answerCount = batch.answers.count;
@@ -227,14 +229,14 @@ function loadPool(
  * counted again on another license of the product.
  */
 function repeatRemoved(
-  { statements, licenses, now }: Batch,
-  { license }: LoadedLicense,
-  { idempotency }: AddConsumption,
-  scope: AnswerScope,
+  { statements, now }: Batch,
+  removed: readonly LicenseId[],
+  command: LicenseCommand,
+  { answer }: Subject,
 ): Measured | Refused | null {
-  const removed = licenses.listRemoved(license.product, plus(now, -ANSWER_LIFETIME_MS));
+  if (command.kind !== 'add_consumption' || answer === null) return null;
   for (const id of removed) {
-    const repeated = repeatAnswer(idempotency, findAnswer(statements, id, scope), now);
+    const repeated = repeatAnswer(command.idempotency, findAnswer(statements, id, answer), now);
     if (repeated !== null) return repeated;
   }
   return null;
@@ -278,25 +280,27 @@ function addLicense(batch: Batch, command: InstallLicense, undo: Undo[]): Execut
   undo.push(removed === undefined ? () => batch.licenses.remove(id) : rememberEntry(batch.licenses, removed));
   const entry =
     removed === undefined ? batch.licenses.addNew(command.license) : batch.licenses.revive(removed);
-  // A cloud that was restored may give the id to another license, whose slots are not those of this one.
-  const isOther = !isSameKey(entry.license, command.license);
-  if (isOther) applyDecision(batch, entry, endAllSlots(loadCollected(batch, entry), command.by, batch.now));
   const view = loadView(batch, entry, command, subjectOf(command));
   return applyDecision(batch, entry, decideAddLicense(command, view, batch.now));
 }
 
-/** Installs a license, and moves to it what is held of those that it replaces. */
-function replace(batch: Batch, { replaces, ...command }: InstallLicense, undo: Undo[]): Executed {
+/** Installs a license, and moves to it what is held of the same one under other ids. */
+function replaceSame(batch: Batch, { replacesSame: _, ...command }: InstallLicense, undo: Undo[]): Executed {
   const { licenses, now } = batch;
+  const { license, by } = command;
+  const isReplaced = (one: License) => one.id !== license.id && isSameLicense(one, license);
+  const replaced = licenses.listByProduct(license.product).filter((entry) => isReplaced(entry.license));
   const outcome = executeOnLicense(batch, command, undo);
-  const to = licenses.find(command.license.id);
-  for (const from of (replaces ?? []).map((id) => licenses.find(id))) {
-    if (from === undefined || to === undefined) continue;
-    undo.push(rememberEntry(licenses, from), rememberEntry(licenses, to));
-    const [leaver, taker] = [loadCollected(batch, from), loadCollected(batch, to)];
-    const { leaving, arriving } = replaceLicense(leaver, taker, command.by, now);
-    applyDecision(batch, from, leaving);
-    applyDecision(batch, to, arriving);
+  const to = licenses.find(license.id) as LoadedLicense;
+  for (const from of replaced) {
+    for (const entry of [from, to]) {
+      undo.push(rememberEntry(licenses, entry));
+      collectAll(batch, entry);
+    }
+    const [leaving, joined] = [loadCollected(batch, from), loadCollected(batch, to)];
+    const moved = joinLicense(leaving, joined, by, now);
+    applyDecision(batch, from, leaveForGood(leaving, license.id, by, now));
+    applyDecision(batch, to, moved);
   }
   return outcome;
 }

@@ -229,10 +229,9 @@ export function listRemovedOf(
   return removed.filter((one) => one.product === product && one.removedAt > after).map(({ id }) => id);
 }
 
-/** A license that was replaced may have replaced others before. */
+/** That one may have been replaced in turn. */
 export function findReplacing(removed: readonly RemovedLicense[], id: LicenseId | null): LicenseId | null {
-  const replacedBy = removed.find((one) => one.id === id)?.replacedBy ?? null;
-  return replacedBy === null ? null : (findReplacing(removed, replacedBy) ?? replacedBy);
+  return removed.find((one) => one.id === id)?.replacedBy ?? null;
 }
 
 /** Returns how to undo whatever a command changes here. */

@@ -47,14 +47,18 @@ function isBehind(batch: Batch, entry: LoadedLicense): boolean {
 
 export function countPool(batch: Batch, product: string, undo: Undo[]): void {
   for (const entry of batch.licenses.listByProduct(product).filter((one) => isBehind(batch, one))) {
-    while (isDue(batch, entry)) {
-      const view = loadCollected(batch, entry);
-      if (view.ended.length === 0 && view.endedFeatureSlots.length === 0) break;
-      batch.savepoint.set();
-      undo.push(rememberEntry(batch.licenses, entry));
-      applyDecision(batch, entry, collectEnded(view, batch.now));
-    }
+    undo.push(rememberEntry(batch.licenses, entry));
+    collectAll(batch, entry);
     recount(batch, entry, undo);
+  }
+}
+
+export function collectAll(batch: Batch, entry: LoadedLicense): void {
+  while (isDue(batch, entry)) {
+    const view = loadCollected(batch, entry);
+    if (view.ended.length === 0 && view.endedFeatureSlots.length === 0) break;
+    batch.savepoint.set();
+    applyDecision(batch, entry, collectEnded(view, batch.now));
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { applyVerdict } from '../../../src/core/decisions/apply-verdict.ts';
 import { doubtLicense } from '../../../src/core/decisions/doubt-license.ts';
 import { DAY_MS, HOUR_MS, type Instant, plus } from '../../../src/core/nouns/instant.ts';
-import { isDoubtful, isUsable, type License, licenseId } from '../../../src/core/nouns/license.ts';
+import { isUsable, type License, licenseId } from '../../../src/core/nouns/license.ts';
 import { refuseByState, refuseRenewal } from '../../../src/core/refusals.ts';
 import { exampleLicense, exampleView, NOW } from '../examples.ts';
 
@@ -38,7 +38,7 @@ for (const [title, hours, expected] of [
   test(`answers for another license ${title}: ${expected ? 'no new slots' : 'nothing changes'}`, () => {
     const license = doubtAt(...hours);
     const later = plus(NOW, 2 * DAY_MS);
-    assert.equal(isDoubtful(license), expected);
+    assert.equal(license.tie.assurance?.doubt?.stopsLending, expected);
     assert.equal(isUsable(license, later), !expected);
     assert.equal(refuseByState(license, later)?.code ?? null, expected ? 'license_check_overdue' : null);
     assert.equal(refuseRenewal(license, later), null, 'who holds a slot keeps it');

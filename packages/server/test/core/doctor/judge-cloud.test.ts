@@ -8,7 +8,7 @@ import { readVerdicts as read } from './read-verdicts.ts';
 
 /** The cloud answered for license 12 instead, for a day. */
 function doubted(checks: number) {
-  const doubt = { otherId: licenseId(12), since: plus(NOW, -DAY_MS), lastAt: NOW, checks };
+  const doubt = { otherId: licenseId(12), since: plus(NOW, -DAY_MS), checks, stopsLending: checks === 3 };
   const tie = { ...NO_TIE, assurance: { ...NO_ASSURANCE, doubt } };
   return exampleLicense({ tie });
 }

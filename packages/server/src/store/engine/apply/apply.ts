@@ -159,14 +159,14 @@ const APPLY: Appliers<ChangeTarget, Change> = {
     statements.removeStaleAnswers.run(...stale);
   },
   add_report({ statements, entry }, { report }) {
-    const { id, feature, amount, cutAt } = report;
+    const { id, feature, amount, cutAt, uncertainAt } = report;
     statements.report.add({
       id,
       license_id: entry.license.id,
       feature,
       amount,
       cut_at: cutAt,
-      uncertain_at: null,
+      uncertain_at: uncertainAt,
     });
   },
   mark_report_uncertain({ statements, entry, now }, { reportId }) {

@@ -42,7 +42,7 @@ export function laneOf(command: Command, index: LicenseIndex): Lane {
   if (isLineCommand(command)) return productLane(command.product, index);
   if (!isLicenseCommand(command)) return SYSTEM_LANES[systemModuleOf(command).scope];
   return moduleOf(command).changesLicense
-    ? catalogueLane(subjectOf(command).licenseId as LicenseId, 'replaces' in command ? command.replaces : [])
+    ? catalogueLane(command, subjectOf(command).licenseId as LicenseId)
     : lendingLane(command, index);
 }
 
@@ -59,10 +59,12 @@ export function canShareTransaction(command: Command): boolean {
   return isLineCommand(command) || (isLicenseCommand(command) && moduleOf(command).isFromClients);
 }
 
-/** Adds, replaces or removes a license: two of these at once must see each other. */
-function catalogueLane(id: LicenseId, replaced: readonly LicenseId[] = []): Lane {
-  const licenses = [id, ...replaced].sort((a, b) => a - b);
-  return { name: `catalogue ${id}`, scopeIn: () => ({ server: true, licenses }) };
+/** Adds or removes a license: two of these at once must see each other. It may replace others. */
+function catalogueLane(command: LicenseCommand, id: LicenseId): Lane {
+  const product = command.kind === 'install_license' && command.replacesSame && command.license.product;
+  const others = ({ byProduct }: LicenseIndex) => (product ? (byProduct.get(product) ?? []) : []);
+  const licensesIn = (index: LicenseIndex) => [...new Set([id, ...others(index)])].sort((a, b) => a - b);
+  return { name: `catalogue ${id}`, scopeIn: (index) => ({ server: true, licenses: licensesIn(index) }) };
 }
 
 /** Locks all licenses of the product: which one a command means depends on what its user holds. */
@@ -85,7 +87,9 @@ function productLane(product: string, { byProduct }: LicenseIndex): Lane {
 }
 
 function licenseLane(id: LicenseId, index: LicenseIndex): Lane {
-  const product = index.productOf.get(findReplacing(index.removed, id) ?? id);
+  const replacing = findReplacing(index.removed, id);
+  if (replacing !== null) return licenseLane(replacing, index);
+  const product = index.productOf.get(id);
   if (product !== undefined) return productLane(product, index);
   // Slots of a license that was removed end, too.
   if (!index.chains.includes(id)) return NOTHING;
