@@ -71,7 +71,7 @@ function catalogueLane(command: LicenseCommand, id: LicenseId): Lane {
 function lendingLane(command: LicenseCommand, index: LicenseIndex): Lane {
   const { product, licenseId } = subjectOf(command);
   if (product !== null) return productLane(product, index);
-  if (licenseId !== null) return licenseLane(licenseId, index);
+  if (licenseId !== null) return licenseLane(licenseId, index, moduleOf(command).isFromClients);
   const [only, ...others] = index.byProduct.keys();
   return only === undefined || others.length > 0 ? NOTHING : productLane(only, index);
 }
@@ -86,9 +86,10 @@ function productLane(product: string, { byProduct }: LicenseIndex): Lane {
   };
 }
 
-function licenseLane(id: LicenseId, index: LicenseIndex): Lane {
-  const replacing = findReplacing(index.removed, id);
-  if (replacing !== null) return licenseLane(replacing, index);
+/** Clients go on naming a license that was replaced; other commands mean what is left of it. */
+function licenseLane(id: LicenseId, index: LicenseIndex, isFromClients: boolean): Lane {
+  const replacing = isFromClients ? findReplacing(index.removed, id) : null;
+  if (replacing !== null) return licenseLane(replacing, index, isFromClients);
   const product = index.productOf.get(id);
   if (product !== undefined) return productLane(product, index);
   // Slots of a license that was removed end, too.
