@@ -342,7 +342,7 @@ function flatten(document: unknown, file: string): Map<string, unknown> {
   return values;
 }
 
-const FILE_SUFFIX = '_FILE';
+export const FILE_SUFFIX = '_FILE';
 
 /** Secrets are not settings, so code that shows the settings cannot leak them. */
 const SECRET_VARIABLES = ['BERTH_MASTER_KEY', 'BERTH_MASTER_KEY_FILE', 'BERTH_WEBHOOKS_SECRET'];

@@ -56,7 +56,7 @@ describe('files that steer the server and that all users can write', {
   skip: process.platform === 'win32' && 'files have no mode',
 }, () => {
   test('prevent a start and every command, which name the file and what to do', async (t) => {
-    const { paths, run } = await openSite(t);
+    const { folder, paths, run } = await openSite(t);
     for (const path of paths) {
       open(path);
       const said = new RegExp(`All users .* write to ${path} \\(mode 0\\d\\d\\d\\)\\. .*: chmod o-w ${path}`);
@@ -70,6 +70,11 @@ describe('files that steer the server and that all users can write', {
     chmodSync(paths[0] as string, 0o664);
     assert.equal((await run(['status'])).code, 1, 'stopped');
     assert.match((await run(['license', 'list'])).stdout, /demo|No licenses/i, 'the group may write');
+    // Only variables that end in _FILE name a file.
+    const note = join(folder, 'note');
+    writeFileSync(note, '');
+    open(note);
+    assert.match((await run(['license', 'list'], { BERTH_PAGE_NAME: note })).stdout, /demo|No licenses/i);
   });
 
   test('are named by doctor', async (t) => {

@@ -1,4 +1,4 @@
-import { type Config, readSetting } from '../../config.ts';
+import { type Config, FILE_SUFFIX, readSetting } from '../../config.ts';
 import { SETTINGS } from '../../settings.ts';
 import { openRulesFile } from '../rules/rules-file.ts';
 
@@ -13,8 +13,9 @@ export function listSteeringFiles(
   const named = SETTINGS.filter(({ isWritten }) => isWritten !== true).flatMap(({ path, isPath }) =>
     [readSetting(config, path)].flat().filter((value) => value !== '' && isPath?.(String(value)) === true),
   );
-  const held = [...config.sources.values()].map(({ kind, place }) => (kind === 'file' ? place : env[place]));
-  return [...new Set([openRulesFile(config).path, ...named.map(String), ...held])].filter(
-    (path) => path !== undefined,
-  );
+  const held = [...config.sources.values()].flatMap(({ kind, place }) => {
+    if (kind === 'file') return place;
+    return place.endsWith(FILE_SUFFIX) ? (env[place] ?? []) : [];
+  });
+  return [...new Set([openRulesFile(config).path, ...named.map(String), ...held])];
 }
