@@ -43,10 +43,14 @@ for (const release of Release.list()) {
       await countTogether(both);
       await ruleTogether(old, young);
       await ruleTogether(young, old);
+      await setTogether(old, young);
       const held = await listSlots(old);
       assert.equal((await old.get('/api/admin/audit/verify')).ok, true);
+      assert.equal((await readPlain(url)).length, 1);
       await old.stop();
       assert.deepEqual(await listSlots(young), held);
+      await pollUntil('it is sealed', async () => (await readPlain(url)).length === 0 || undefined);
+      assert.equal(await readWebhook(young), 'https://second.example/…');
       assert.equal((await young.get('/api/admin/audit/verify')).ok, true);
       // Once this version has changed the tables, the release can go on but not start.
       const refusal = await old.tryToStart();
@@ -142,4 +146,30 @@ async function ruleTogether(changing: Site, obeying: Site): Promise<void> {
   assert.equal(await register(obeying, 'grace'), 'blacklisted');
   await obeying.demand('POST /api/admin/rules/revert', { body: { revision } });
   assert.equal(await register(changing, 'grace'), 'lent');
+}
+
+/** This version seals the address of the webhook when it leads. Until then, both have what was set last. */
+async function setTogether(old: Site, young: Site): Promise<void> {
+  await setWebhook(young, 'https://first.example/secret');
+  assert.deepEqual([await readWebhook(young), await readWebhook(old)], ['https://first.example/…', '']);
+  await setWebhook(old, 'https://second.example/secret');
+  await young.stop();
+  await young.start();
+  for (const site of [old, young]) assert.equal(await readWebhook(site), 'https://second.example/…');
+}
+
+function setWebhook(site: Site, url: string): Promise<Facts> {
+  return site.demand('POST /api/admin/settings', { body: { changes: { 'webhooks.url': url } } });
+}
+
+async function readWebhook(site: Site): Promise<unknown> {
+  const { settings } = (await site.get('/api/admin/settings')) as { settings: readonly Facts[] };
+  return settings.find(({ name }) => name === 'webhooks.url')?.value;
+}
+
+async function readPlain(url: string): Promise<readonly unknown[]> {
+  const sql = connect(url, { max: 1, fetch_types: false });
+  const rows = await sql.unsafe("SELECT value FROM setting WHERE name = 'webhooks.url' AND value <> 'null'");
+  await sql.end();
+  return rows;
 }

@@ -88,17 +88,14 @@ export function openSetting(row: SettingRow, masterKeys: readonly MasterKey[]): 
   return { name, value: JSON.parse(opened ?? value), changedBy, changedAt };
 }
 
-/** The settings without the values that release 0.1.0 kept as plain text, and those as secrets. */
-export function sealPlainSettings(given: readonly RowOf<'setting'>[], masterKey: MasterKey) {
-  const isPlain = ({ name, value }: RowOf<'setting'>) => SEALED_SETTINGS.includes(name) && value !== 'null';
-  const sealOne = (name: string, value: string) => ({
-    name,
-    sealed: seal(masterKey, name, Buffer.from(value)),
-  });
-  return {
-    rows: given.map((row) => (isPlain(row) ? { ...row, value: 'null' } : row)),
-    secrets: given.filter(isPlain).map(({ name, value }) => sealOne(`setting:${name}`, value)),
-  };
+/** Whether it is a secret that release 0.1.0 kept as plain text. */
+export function isPlain({ name, value }: RowOf<'setting'>): boolean {
+  return SEALED_SETTINGS.includes(name) && value !== 'null';
+}
+
+export function sealSetting({ name: setting, value }: RowOf<'setting'>, masterKey: MasterKey) {
+  const name = `setting:${setting}`;
+  return { name, sealed: seal(masterKey, name, Buffer.from(value)) };
 }
 
 /** What a change to the secrets is applied to. */

@@ -16,9 +16,7 @@ import {
   IDENTITY_KEY,
   makeKey,
   type SealedSecrets,
-  sealPlainSettings,
 } from '../engine/sealed-secrets.ts';
-import type { RowOf } from '../engine/tables.ts';
 import type { Store } from '../store.ts';
 import { TurnSignal } from '../turn-signal.ts';
 import { EventSignal, type EventSignalOptions } from './fleet/event-signal.ts';
@@ -232,7 +230,6 @@ async function openKeys(connection: Connection, source: MasterKeySource, where: 
     const audit = await takeKey(connection, secrets, masterKey, AUDIT_KEY);
     const der = Buffer.from(await takeKey(connection, secrets, masterKey, IDENTITY_KEY));
     if (!secrets.has(AUDIT_KEY)) await anchorUnused(connection, audit);
-    await sealSettings(connection, masterKey);
     await connection.query('COMMIT');
     return {
       masterKey,
@@ -284,19 +281,6 @@ async function takeKey(
     seal(masterKey, name, key),
   ]);
   return key;
-}
-
-/** Seals what release 0.1.0 kept as plain text. */
-async function sealSettings(connection: Connection, masterKey: MasterKey): Promise<void> {
-  const rows = (await connection.query('SELECT * FROM setting')) as readonly RowOf<'setting'>[];
-  for (const { name, sealed } of sealPlainSettings(rows, masterKey).secrets) {
-    await connection.query(
-      `WITH emptied AS (UPDATE setting SET value = 'null' WHERE 'setting:' || name = $1)
-       INSERT INTO sealed_secret (name, sealed) VALUES ($1, $2)
-       ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed`,
-      [name, sealed],
-    );
-  }
 }
 
 /**

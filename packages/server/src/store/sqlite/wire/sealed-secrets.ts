@@ -4,9 +4,10 @@ import { querySecrets } from '../../engine/queries.ts';
 import {
   AUDIT_KEY,
   IDENTITY_KEY,
+  isPlain,
   makeKey,
   type SealedSecrets,
-  sealPlainSettings,
+  sealSetting,
 } from '../../engine/sealed-secrets.ts';
 import type { Statements } from '../../engine/statements.ts';
 import { answerQuery } from './read-rows.ts';
@@ -57,11 +58,12 @@ export function sealSettings(
   { listSettings, setting, sealed_secret }: Pick<Statements, 'listSettings' | 'setting' | 'sealed_secret'>,
   masterKey: MasterKey,
 ): boolean {
-  const { rows, secrets } = sealPlainSettings(listSettings.all(), masterKey);
-  if (secrets.length === 0) return false;
+  const rows = listSettings.all();
+  const plain = rows.filter(isPlain);
+  if (plain.length === 0) return false;
   db.exec('PRAGMA secure_delete = ON; BEGIN IMMEDIATE; DELETE FROM setting');
-  for (const row of rows) setting.add(row);
-  for (const secret of secrets) sealed_secret.put(secret);
+  for (const row of rows) setting.add(isPlain(row) ? { ...row, value: 'null' } : row);
+  for (const row of plain) sealed_secret.put(sealSetting(row, masterKey));
   db.exec('COMMIT; PRAGMA secure_delete = OFF');
   return true;
 }
