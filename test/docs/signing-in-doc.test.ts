@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { pino } from 'pino';
 import { composeDirectory, composeSignIn } from '../../packages/server/src/compose/compose-sign-in.ts';
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { systemClock } from '../../packages/server/src/store/clock.ts';
@@ -22,7 +23,7 @@ test('docs/signing-in.md has settings with which people can sign in', (t) => {
     assert.deepEqual(warnings, []);
     const { oidc, ldap } = config.auth;
     assert.ok(oidc.admins.length + ldap.admins.length > 0, text);
-    const people = composeDirectory(config, systemClock) === null ? null : ldap.url;
+    const people = composeDirectory(config, systemClock, pino()) === null ? null : ldap.url;
     const store = {} as Store;
     return composeSignIn(store, config, systemClock, store).name ?? people;
   });

@@ -9,6 +9,7 @@ import { createSingleSignOn, type SingleSignOn } from '../services/access/single
 import type { Tokens } from '../services/access/tokens.ts';
 import type { Clock } from '../store/clock.ts';
 import type { Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
 import { readCertificates } from './read-certificates.ts';
 
 type ProviderSettings = Config['auth']['oidc'];
@@ -70,7 +71,7 @@ export function composePeople({ auth }: Config, directory: Directory | null): Di
 }
 
 /** The directory of the settings, if they have one. */
-export function composeDirectory({ auth }: Config, { readWall }: Clock): Directory | null {
+export function composeDirectory({ auth }: Config, { readWall }: Clock, log: Log): Directory | null {
   const { caFile, ...settings } = auth.ldap;
   if (settings.url === '') return null;
   if (settings.base === '') {
@@ -78,5 +79,6 @@ export function composeDirectory({ auth }: Config, { readWall }: Clock): Directo
   }
   const ca = readCertificates('auth.ldap.caFile', caFile);
   const timeoutMs = TIMEOUT_SECONDS * SECOND_MS;
-  return createLdapDirectory({ ...settings, ca, timeoutMs, readWall });
+  const note = (line: string) => log.info(line);
+  return createLdapDirectory({ ...settings, ca, timeoutMs, readWall, note });
 }

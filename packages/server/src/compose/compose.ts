@@ -176,7 +176,7 @@ export function composeApp(
   const { version } = environment;
   const { readMonotonicMs } = environment.clock;
   const settings = new LiveSettings(store, config, BACKUP_CHECKS);
-  const directory = composeDirectory(config, environment.clock);
+  const directory = composeDirectory(config, environment.clock, log);
   const access = composeAccess(store, config, environment, directory);
   const { accounts, singleSignOn, people } = access;
   const audit = createAuditTrail(store);

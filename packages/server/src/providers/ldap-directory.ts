@@ -29,6 +29,8 @@ interface LdapOptions {
   readonly timeoutMs: number;
   /** Accounts expire by it. */
   readonly readWall: () => Instant;
+  /** Writes a line to the log, which names nobody. */
+  readonly note: (line: string) => void;
 }
 
 /** A directory over LDAP. Referrals to other servers are not followed. */
@@ -231,7 +233,10 @@ async function find(
   if (entry === undefined || other !== undefined || entry.dn === '') return null;
   const isRight = await isPassword(client, entry.dn, password);
   const absence = findAbsence(describeEntry(entry), options.readWall());
-  if (absence !== null) return { absent: `The account ${absence} in the directory.` };
+  if (absence !== null) {
+    options.note(`a sign-in was refused: the account ${absence} in the directory`);
+    return { absent: `The account ${absence} in the directory.` };
+  }
   if (!isRight) return null;
   const groups =
     groupBase === '' ? textsOf(entry, groupsAttribute) : await findGroups(client, entry.dn, options);

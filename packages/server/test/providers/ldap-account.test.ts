@@ -71,7 +71,7 @@ async function watch(t: TestContext, to: string) {
 }
 
 describe('an account that the directory has disabled, or that has expired', () => {
-  test('signs nobody in, and only the audit log says why', async (t) => {
+  test('signs nobody in, and only the logs say why', async (t) => {
     const site = await open(t);
     if (site === null) return t.skip('optional: needs slapd');
     const { app, signIn, watched } = site;
@@ -95,6 +95,11 @@ describe('an account that the directory has disabled, or that has expired', () =
       ['eli', 'The account has expired in the directory.'],
       ['liz', 'The account has expired in the directory.'],
     ]);
+    const refused = app.log.map(({ msg }) => String(msg)).filter((line) => /sign-in was refused/.test(line));
+    assert.deepEqual(
+      refused.map((line) => line.replace(/.*account /, '')),
+      ['is disabled', 'has expired', 'has expired'].map((why) => `${why} in the directory`),
+    );
   });
 
   test('gets no slot as a member of a group', async (t) => {

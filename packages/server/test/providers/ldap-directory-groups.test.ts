@@ -108,6 +108,7 @@ describe('groups of the directory in rules', () => {
     const directory = createLdapDirectory({
       url: `ldap://127.0.0.1:${(flood.address() as AddressInfo).port}`,
       ...{ startTls: false, ca: null, bindDn: '', bindPassword: '', timeoutMs: 1e6, readWall: () => START },
+      note: () => {},
       ...{ base: 'dc=a', filter: '(uid={name})', nameAttribute: 'uid', groupsAttribute: 'memberOf' },
       ...{ groupBase: '', groupFilter: '(member={dn})' },
     });

@@ -244,6 +244,7 @@ describe('a directory that cannot be asked', () => {
       bindPassword: '',
       timeoutMs: 200,
       readWall: () => START,
+      note: () => {},
     };
     for (const url of [`ldap://${host}`, `ldaps://${host}`]) {
       const directory = createLdapDirectory({ url, ...people, ...groups, ...how });
