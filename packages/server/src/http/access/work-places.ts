@@ -1,5 +1,5 @@
 import { createRoom } from '../../services/lending/room.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, callerKey } from './caller.ts';
 
 export type WorkPlaces = ReturnType<typeof createWorkPlaces>;
 
@@ -18,11 +18,10 @@ export function createWorkPlaces() {
   const viewers = createRoom(MOST_VIEWERS, REFUSAL, RETRY_AFTER_SECONDS);
   return {
     /** Does the work, or refuses it with `too_many_requests`: nobody waits for a place. */
-    async work<T>({ credential, kind, name, address, role }: Caller, work: () => Promise<T>): Promise<T> {
-      const who = credential ?? `${kind} ${name} ${address}`;
-      const taken = [all.enter(who)];
+    async work<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
+      const taken = [all.enter(callerKey(caller))];
       try {
-        if (role === 'viewer') taken.push(viewers.enter());
+        if (caller.role === 'viewer') taken.push(viewers.enter());
         return await work();
       } finally {
         for (const leave of taken) leave();

@@ -13,7 +13,7 @@ export interface AuditTrail {
   /** `signal`: the client has disconnected. */
   search(input: AuditFilter, signal: AbortSignal): Promise<FoundEvents>;
   /** `signal`: the client has disconnected. */
-  verify(caller: string, signal: AbortSignal): Promise<AuditVerdict>;
+  verify(signal: AbortSignal): Promise<AuditVerdict>;
   /** Replaces links from before an instant with totals, in as many commits as needed. */
   thin(input: ThinInput, by: Actor): Promise<Executed>;
   /** The log, or what was written within dates, in lines, signed. `signal`: the client has disconnected. */
@@ -39,7 +39,6 @@ interface ThinInput {
 
 /** The store verifies the log once for all waiting callers; each holds a connection. */
 const MAX_VERIFIES = 8;
-const MAX_VERIFIES_OF_CALLER = 2;
 /** An export reads the whole log, page by page, while the server works. A caller may have one. */
 const MAX_EXPORTS = 2;
 const RETRY_AFTER_SECONDS = 10;
@@ -47,10 +46,8 @@ const RETRY_AFTER_SECONDS = 10;
 export function createAuditTrail(store: Store): AuditTrail {
   const verifies = createRoom(
     MAX_VERIFIES,
-    `${MAX_VERIFIES} requests are already waiting for the audit log to be verified, or ` +
-      `${MAX_VERIFIES_OF_CALLER} of yours. Try again later.`,
+    `${MAX_VERIFIES} callers are already waiting for the audit log to be verified. Try again later.`,
     RETRY_AFTER_SECONDS,
-    MAX_VERIFIES_OF_CALLER,
   );
   const exports = createRoom(
     MAX_EXPORTS,
@@ -60,8 +57,8 @@ export function createAuditTrail(store: Store): AuditTrail {
   );
   return {
     search: (input, signal) => searchAudit(store, input, signal),
-    async verify(caller, signal) {
-      const leave = verifies.enter(caller);
+    async verify(signal) {
+      const leave = verifies.enter();
       try {
         return await store.read({ kind: 'verify_audit' }, signal);
       } catch (error) {
