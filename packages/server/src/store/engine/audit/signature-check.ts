@@ -3,9 +3,13 @@ import type { HeadsSigned } from '../../../core/nouns/audit-event.ts';
 import type { AuditSegment } from '../../../core/nouns/audit-segment.ts';
 import { type ChainHead, headsText } from './audit-chain.ts';
 
-interface KnownChains {
+export interface VerifyingKeys {
+  readonly audit: Uint8Array;
   /** The private key of the server, in DER form. */
   readonly identity: Uint8Array;
+}
+
+interface KnownChains extends Pick<VerifyingKeys, 'identity'> {
   readonly heads: ReadonlyMap<number, ChainHead>;
   readonly segments: ReadonlyMap<number, { readonly segment: AuditSegment }>;
 }

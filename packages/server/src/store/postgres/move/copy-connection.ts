@@ -1,13 +1,14 @@
 import type { MasterKeySource } from '../../../secrets/master-key.ts';
+import type { VerifyingKeys } from '../../engine/audit/signature-check.ts';
 import { AUDIT_KEY, IDENTITY_KEY } from '../../engine/sealed-secrets.ts';
-import type { AuditVerdict } from '../../query.ts';
+import type { StoreContents } from '../../store-copy.ts';
 import { readTargets, takeMasterKey } from '../open-database.ts';
 import { verifyAudit } from '../read/verify-audit.ts';
-import type { VerifyingKeys } from '../read/walk-chains.ts';
 import { type Ask, askOver } from '../wire/ask.ts';
 import type { Connection } from '../wire/connection.ts';
 import { Hosts } from '../wire/hosts.ts';
 import { listSecrets, openSecret } from '../wire/sealed-secrets.ts';
+import { countRows, readHead } from './copied-rows.ts';
 
 export interface CopyOptions {
   readonly url: string;
@@ -16,13 +17,10 @@ export interface CopyOptions {
 }
 
 /** One connection, whose one transaction reads or writes everything. */
-export interface CopyConnection {
+export interface CopyConnection extends StoreContents {
   readonly connection: Connection;
   readonly ask: Ask;
-  /** Where it is, for people. */
-  readonly place: string;
   readKeys(): Promise<VerifyingKeys>;
-  verifyAudit(): Promise<AuditVerdict>;
 }
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -55,6 +53,10 @@ export async function connectForCopy(options: CopyOptions): Promise<CopyConnecti
     place,
     readKeys,
     verifyAudit: async () => verifyAudit(ask, await readKeys(), never),
+    countRows: () => countRows(ask),
+    readHead: () => readHead(ask),
+    // Rolls back what was not committed.
+    close: () => connection.close(),
   };
 }
 

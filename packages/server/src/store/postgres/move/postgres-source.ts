@@ -2,14 +2,13 @@ import { Fault } from '../../../core/nouns/fault.ts';
 import { SECOND_MS } from '../../../core/nouns/instant.ts';
 import { type Count, countOf } from '../../engine/sql.ts';
 import { type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
-import type { AuditVerdict } from '../../query.ts';
-import { type CopiedRow, PAGE_ROWS, type RowCounts, type StoreSource } from '../../store-copy.ts';
+import { type CopiedRow, PAGE_ROWS, type StoreSource } from '../../store-copy.ts';
 import type { Ask } from '../wire/ask.ts';
 import { hasTables, migrate } from '../wire/migrate.ts';
 import { markMoved, refuseMoved } from '../wire/moved-mark.ts';
 import { numberLinks } from '../write/number-links.ts';
 import { DATABASE_NOW } from '../write/transaction.ts';
-import { countRows, readHead, readTable } from './copied-rows.ts';
+import { readTable } from './copied-rows.ts';
 import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from './copy-connection.ts';
 
 /** Servers report every second that they are alive. One that was silent for this long is gone. */
@@ -57,9 +56,9 @@ async function openSource(
     // With a wrong master key everything would fail later, with a message about the log.
     await copy.readKeys();
     const [row] = await copy.ask<Pick<RowOf<'server'>, 'identity'>>('SELECT identity FROM server');
-    return new PostgresSource(copy, row?.identity ?? '');
+    return sourceOf(copy, row?.identity ?? '');
   } catch (error) {
-    await copy.connection.close();
+    await copy.close();
     throw error;
   }
 }
@@ -87,50 +86,26 @@ export async function refuseRunning(ask: Ask): Promise<void> {
   );
 }
 
-class PostgresSource implements StoreSource {
-  readonly place: string;
-  readonly identity: string;
-  readonly tables = TABLE_NAMES;
-  readonly #copy: CopyConnection;
-
-  constructor(copy: CopyConnection, identity: string) {
-    this.place = copy.place;
-    this.identity = identity;
-    this.#copy = copy;
-  }
-
-  verifyAudit(): Promise<AuditVerdict> {
-    return this.#copy.verifyAudit();
-  }
-
-  countRows(): Promise<RowCounts> {
-    return countRows(this.#copy.ask);
-  }
-
-  readHead(): Promise<string> {
-    return readHead(this.#copy.ask);
-  }
-
-  async *listPages(table: TableName): AsyncGenerator<readonly CopiedRow[]> {
-    const { ask } = this.#copy;
-    // One name for each table: a prepared statement must not come to mean other columns.
-    const cursor = `copied_${table}`;
-    await ask(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${readTable(table)}`);
-    for (;;) {
-      const page = await ask<CopiedRow>(`FETCH ${PAGE_ROWS} FROM ${cursor}`);
-      if (page.length === 0) break;
-      yield page;
-    }
-    await ask(`CLOSE ${cursor}`);
-  }
-
-  async markMoved(to: string): Promise<void> {
-    await markMoved(this.#copy.ask, to);
-    await this.#copy.ask('COMMIT');
-  }
-
-  /** Closing the connection rolls back what was not committed. */
-  async close(): Promise<void> {
-    await this.#copy.connection.close();
-  }
+function sourceOf(copy: CopyConnection, identity: string): StoreSource {
+  const { ask } = copy;
+  return {
+    ...copy,
+    identity,
+    tables: TABLE_NAMES,
+    async *listPages(table: TableName) {
+      // One name for each table: a prepared statement must not come to mean other columns.
+      const cursor = `copied_${table}`;
+      await ask(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${readTable(table)}`);
+      for (;;) {
+        const page = await ask<CopiedRow>(`FETCH ${PAGE_ROWS} FROM ${cursor}`);
+        if (page.length === 0) break;
+        yield page;
+      }
+      await ask(`CLOSE ${cursor}`);
+    },
+    async markMoved(to) {
+      await markMoved(ask, to);
+      await ask('COMMIT');
+    },
+  };
 }

@@ -2,26 +2,29 @@ import { Fault } from '../../../core/nouns/fault.ts';
 import { headDigest, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { HOLDINGS_SQL } from '../../engine/holdings.ts';
 import { type PostgresRowOf, type RowOf, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
-import type { AuditVerdict } from '../../query.ts';
-import type { CopiedRow, Holdings, RowCounts, StoreTarget } from '../../store-copy.ts';
+import type { Holdings, StoreTarget } from '../../store-copy.ts';
 import type { Ask } from '../wire/ask.ts';
 import { toFault } from '../wire/database-error.ts';
 import { createTables, hasTables } from '../wire/migrate.ts';
 import { isMoved } from '../wire/moved-mark.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
-import { countRows, insertRows, readHead, readTable } from './copied-rows.ts';
+import { insertRows, readTable } from './copied-rows.ts';
 import { bePatient, type CopyConnection, type CopyOptions, connectForCopy } from './copy-connection.ts';
 import { refuseRunning } from './postgres-source.ts';
 
 /** Opens a database to move data there: its tables are created in the same transaction as their rows. */
-export async function openPostgresTarget(options: CopyOptions): Promise<StoreTarget> {
+export function openPostgresTarget(options: CopyOptions): Promise<StoreTarget> {
+  return begin(options, async (copy) => targetOf(copy, await findOrCreate(copy)));
+}
+
+async function begin<T>(options: CopyOptions, open: (copy: CopyConnection) => Promise<T>): Promise<T> {
   const copy = await connectForCopy(options);
   try {
     await copy.ask('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
     await bePatient(copy.ask);
-    return new PostgresTarget(copy, await findOrCreate(copy));
+    return await open(copy);
   } catch (error) {
-    await copy.connection.close();
+    await copy.close();
     throw toFault(error);
   }
 }
@@ -39,21 +42,14 @@ interface ReplacedDatabase {
  * Opens a database to restore data there. The old tables move to a schema of their own, in the same
  * transaction as everything else.
  */
-export async function openPostgresReplacing(options: CopyOptions, stamp: string): Promise<ReplacedDatabase> {
-  const copy = await connectForCopy(options);
-  try {
-    await copy.ask('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE');
-    await bePatient(copy.ask);
+export function openPostgresReplacing(options: CopyOptions, stamp: string): Promise<ReplacedDatabase> {
+  return begin(options, async (copy) => {
     const old = (await hasTables(copy.connection)) ? await putOldAside(copy, stamp) : null;
     await createTables(copy.connection);
     await copy.ask('DELETE FROM server');
-    const revision = old?.revision ?? 0;
-    const target = new PostgresTarget(copy, null, revision + 1);
+    const target = targetOf(copy, null, (old?.revision ?? 0) + 1);
     return { target, replaced: old?.holdings ?? null, kept: old?.schema ?? null };
-  } catch (error) {
-    await copy.connection.close();
-    throw toFault(error);
-  }
+  });
 }
 
 /** Tables of extensions stay where they are. */
@@ -122,60 +118,33 @@ function anchorOf(key: Uint8Array, { chain, audit_n: n, audit_mac: mac }: HeadRo
   return headDigest(key, chain, { n, mac });
 }
 
-class PostgresTarget implements StoreTarget {
-  readonly place: string;
-  readonly identity: string | null;
-  readonly #copy: CopyConnection;
-  readonly #revision: number;
-
-  /** `revision`: a server that was only silent notices a new one with its next transaction. */
-  constructor(copy: CopyConnection, identity: string | null, revision = 0) {
-    this.place = copy.place;
-    this.identity = identity;
-    this.#copy = copy;
-    this.#revision = revision;
-  }
-
-  async addRows(table: TableName, rows: readonly CopiedRow[]): Promise<void> {
-    const { text, values } = insertRows(table, rows);
-    await this.#copy.ask(text, values);
-  }
-
-  async anchorChains(): Promise<void> {
-    const { ask } = this.#copy;
-    for (const text of COMPLETE) await ask(text);
-    await ask('UPDATE server SET revision = $1', [this.#revision]);
-    const { audit } = await this.#copy.readKeys();
-    const licenses = await ask<HeadRow>('SELECT id AS chain, audit_n, audit_mac FROM license');
-    const [server] = await ask<HeadRow>(
-      `SELECT ${SYSTEM_CHAIN}::bigint AS chain, audit_n, audit_mac FROM server`,
-    );
-    const chains = licenses.map(({ chain }) => chain);
-    await ask(ANCHOR_LICENSES, [chains, licenses.map((row) => anchorOf(audit, row))]);
-    await ask('UPDATE server SET audit_anchor = $1, audit_chains = $2', [
-      anchorOf(audit, server as HeadRow),
-      chainsMac(audit, chains),
-    ]);
-  }
-
-  verifyAudit(): Promise<AuditVerdict> {
-    return this.#copy.verifyAudit();
-  }
-
-  countRows(): Promise<RowCounts> {
-    return countRows(this.#copy.ask);
-  }
-
-  readHead(): Promise<string> {
-    return readHead(this.#copy.ask);
-  }
-
-  async commit(): Promise<void> {
-    await this.#copy.ask('COMMIT');
-  }
-
-  /** Closing the connection rolls back what was not committed. */
-  async close(): Promise<void> {
-    await this.#copy.connection.close();
-  }
+/** `revision`: a server that was only silent notices a new one with its next transaction. */
+function targetOf(copy: CopyConnection, identity: string | null, revision = 0): StoreTarget {
+  const { ask } = copy;
+  return {
+    ...copy,
+    identity,
+    async addRows(table: TableName, rows) {
+      const { text, values } = insertRows(table, rows);
+      await ask(text, values);
+    },
+    async anchorChains() {
+      for (const text of COMPLETE) await ask(text);
+      await ask('UPDATE server SET revision = $1', [revision]);
+      const { audit } = await copy.readKeys();
+      const licenses = await ask<HeadRow>('SELECT id AS chain, audit_n, audit_mac FROM license');
+      const [server] = await ask<HeadRow>(
+        `SELECT ${SYSTEM_CHAIN}::bigint AS chain, audit_n, audit_mac FROM server`,
+      );
+      const chains = licenses.map(({ chain }) => chain);
+      await ask(ANCHOR_LICENSES, [chains, licenses.map((row) => anchorOf(audit, row))]);
+      await ask('UPDATE server SET audit_anchor = $1, audit_chains = $2', [
+        anchorOf(audit, server as HeadRow),
+        chainsMac(audit, chains),
+      ]);
+    },
+    async commit() {
+      await ask('COMMIT');
+    },
+  };
 }

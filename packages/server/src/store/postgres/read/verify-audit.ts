@@ -1,17 +1,12 @@
 import { headDigest, isSameMac, SYSTEM_CHAIN } from '../../engine/audit/audit-chain.ts';
 import { ProblemList, querySegments } from '../../engine/audit/chain-walk.ts';
+import type { VerifyingKeys } from '../../engine/audit/signature-check.ts';
 import { type Count, countOf, readable } from '../../engine/sql.ts';
 import type { PostgresRowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
 import { type Ask, answerQuery } from '../wire/ask.ts';
 import { chainsMac } from '../write/audit-ledger.ts';
-import {
-  type Inspection,
-  type KnownChain,
-  type VerifyingKeys,
-  type Walks,
-  walkChains,
-} from './walk-chains.ts';
+import { type Inspection, type KnownChain, type Walks, walkChains } from './walk-chains.ts';
 
 /**
  * Walks every chain from its first link to the head that stands in the license's row. Callers must make

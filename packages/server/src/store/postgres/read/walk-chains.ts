@@ -5,16 +5,10 @@ import {
   type ProblemList,
   type StoredSegment,
 } from '../../engine/audit/chain-walk.ts';
-import { type NamedHead, SignatureCheck } from '../../engine/audit/signature-check.ts';
+import { type NamedHead, SignatureCheck, type VerifyingKeys } from '../../engine/audit/signature-check.ts';
 import { readable } from '../../engine/sql.ts';
 import type { Ask } from '../wire/ask.ts';
 import { pageOf } from './read-audit.ts';
-
-export interface VerifyingKeys {
-  readonly audit: Uint8Array;
-  /** The private key of the server, in DER form. */
-  readonly identity: Uint8Array;
-}
 
 /** A chain as the row of its license, or of the server, knows it. */
 export interface KnownChain {

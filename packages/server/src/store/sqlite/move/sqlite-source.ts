@@ -4,8 +4,7 @@ import type { GivenKey } from '../../../secrets/master-key.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import { columnsOf, quoteNames, TABLE_NAMES, type TableName } from '../../engine/tables.ts';
 import { DATABASE_FILE } from '../../folder-access.ts';
-import type { AuditVerdict } from '../../query.ts';
-import { type CopiedRow, PAGE_ROWS, type RowCounts, type StoreSource } from '../../store-copy.ts';
+import { type CopiedRow, PAGE_ROWS, type StoreSource } from '../../store-copy.ts';
 import { explainFailure, openDataFolder } from '../data-folder.ts';
 import { verifyAudit } from '../read/verify-audit.ts';
 import { openReadOnly } from '../wire/database.ts';
@@ -27,11 +26,11 @@ export async function openSqliteSource({
   if (store === null) return null;
   try {
     const { identity } = await store.read({ kind: 'describe_store' });
-    return new SqliteSource(openReadOnly(join(folder, DATABASE_FILE)), {
+    return sourceOf(openReadOnly(join(folder, DATABASE_FILE)), {
       place: folder,
       identity,
       verifyAudit: () => store.read({ kind: 'verify_audit' }),
-      markMoved: (to) => markMoved(folder, to),
+      markMoved: async (to) => markMoved(folder, to),
       // It is open only for its lock, and writes nothing by itself.
       close: () => store.close(),
     });
@@ -45,64 +44,34 @@ export async function openSqliteSource({
 export function openFileSource(file: string, masterKey: MasterKey, identity: string): StoreSource {
   const db = openReadOnly(file);
   const keys = () => ({ audit: loadAuditKey(db, masterKey), identity: loadIdentityKey(db, masterKey) });
-  return new SqliteSource(db, {
+  return sourceOf(db, {
     place: file,
     identity,
     verifyAudit: async () => verifyAudit(db, keys()),
-    markMoved: () => {},
+    markMoved: async () => {},
     close: async () => {},
   });
 }
 
-interface SourceParts {
-  readonly place: string;
-  readonly identity: string;
-  verifyAudit(): Promise<AuditVerdict>;
-  markMoved(to: string): void;
-  close(): Promise<void>;
-}
+type SourceParts = Pick<StoreSource, 'place' | 'identity' | 'verifyAudit' | 'markMoved' | 'close'>;
 
-class SqliteSource implements StoreSource {
-  readonly place: string;
-  readonly identity: string;
-  readonly tables = TABLE_NAMES;
-  readonly #db: DatabaseSync;
-  readonly #parts: SourceParts;
-
-  constructor(db: DatabaseSync, parts: SourceParts) {
-    this.place = parts.place;
-    this.identity = parts.identity;
-    this.#db = db;
-    this.#parts = parts;
-  }
-
-  verifyAudit(): Promise<AuditVerdict> {
-    return this.#parts.verifyAudit();
-  }
-
-  async countRows(): Promise<RowCounts> {
-    return countRows(this.#db);
-  }
-
-  async readHead(): Promise<string> {
-    return readHead(this.#db);
-  }
-
-  async *listPages(table: TableName): AsyncGenerator<readonly CopiedRow[]> {
-    const order = table === 'audit_link' ? 'ORDER BY seq' : '';
-    const columns = quoteNames(columnsOf(table));
-    const rows = this.#db.prepare(`SELECT ${columns} FROM ${table} ${order}`).iterate();
-    for (let page = takePage(rows); page.length > 0; page = takePage(rows)) yield page;
-  }
-
-  async markMoved(to: string): Promise<void> {
-    this.#parts.markMoved(to);
-  }
-
-  async close(): Promise<void> {
-    this.#db.close();
-    await this.#parts.close();
-  }
+function sourceOf(db: DatabaseSync, parts: SourceParts): StoreSource {
+  return {
+    ...parts,
+    tables: TABLE_NAMES,
+    countRows: async () => countRows(db),
+    readHead: async () => readHead(db),
+    async *listPages(table: TableName) {
+      const order = table === 'audit_link' ? 'ORDER BY seq' : '';
+      const columns = quoteNames(columnsOf(table));
+      const rows = db.prepare(`SELECT ${columns} FROM ${table} ${order}`).iterate();
+      for (let page = takePage(rows); page.length > 0; page = takePage(rows)) yield page;
+    },
+    async close() {
+      db.close();
+      await parts.close();
+    },
+  };
 }
 
 /** Iterator helpers cannot be used here: they would end the iterator after each page. */

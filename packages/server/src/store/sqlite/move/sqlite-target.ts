@@ -7,8 +7,7 @@ import { loadMasterKey, type MasterKeySource } from '../../../secrets/master-key
 import { pickValues, ROW_SQL } from '../../engine/row-sql.ts';
 import { columnsOf, type RowOf, type TableName } from '../../engine/tables.ts';
 import { DATABASE_FILE } from '../../folder-access.ts';
-import type { AuditVerdict } from '../../query.ts';
-import type { CopiedRow, RowCounts, StoreTarget } from '../../store-copy.ts';
+import type { StoreTarget } from '../../store-copy.ts';
 import { explainFailure } from '../data-folder.ts';
 import { verifySnapshot } from '../read/verify-audit.ts';
 import { checkpoint, openReadOnly, openWritable } from '../wire/database.ts';
@@ -32,7 +31,7 @@ export function openSqliteTarget(options: SqliteTargetOptions): StoreTarget {
     const file = join(options.folder, DATABASE_FILE);
     if (!existsSync(file)) return openDraft(options);
     refuseOld(options.folder);
-    return new SqliteTarget(openReadOnly(file), partsOf(options));
+    return targetOf(openReadOnly(file), partsOf(options));
   } catch (error) {
     throw explainFailure(error, options.folder);
   }
@@ -58,7 +57,7 @@ function removeDraft(folder: string): void {
 /** Under another name, so that nobody mistakes incomplete data for all of it. */
 function openDraft(options: SqliteTargetOptions): StoreTarget {
   removeDraft(options.folder);
-  return new SqliteTarget(openEmpty(draftOf(options.folder)), partsOf(options));
+  return targetOf(openEmpty(draftOf(options.folder)), partsOf(options));
 }
 
 function openEmpty(file: string): DatabaseSync {
@@ -70,7 +69,7 @@ function openEmpty(file: string): DatabaseSync {
 
 /** A new file, which stays where it is. */
 export function openFileTarget(file: string, masterKey: MasterKeySource): StoreTarget {
-  return new SqliteTarget(openEmpty(file), { place: file, masterKey, finish: () => {}, abandon: () => {} });
+  return targetOf(openEmpty(file), { place: file, masterKey, finish: () => {}, abandon: () => {} });
 }
 
 interface TargetParts {
@@ -100,66 +99,42 @@ function partsOf({ folder, masterKey }: SqliteTargetOptions): TargetParts {
 /** Fills the columns that only this store has. */
 const COMPLETE = ['UPDATE registration SET due_at = ends_at'];
 
-class SqliteTarget implements StoreTarget {
-  readonly place: string;
-  readonly identity: string | null;
-  readonly #db: DatabaseSync;
-  readonly #parts: TargetParts;
-
-  constructor(db: DatabaseSync, parts: TargetParts) {
-    this.#db = db;
-    this.#parts = parts;
-    this.place = parts.place;
-    const server = findRow<Pick<RowOf<'server'>, 'identity'>>(db, 'SELECT identity FROM server');
-    this.identity = server?.identity ?? null;
-  }
-
-  addRows(table: TableName, rows: readonly CopiedRow[]): Promise<void> {
-    const columns = columnsOf(table);
-    return attempt(() => {
-      const insert = prepare(this.#db, ROW_SQL[table].add.sql);
-      for (const row of rows) insert.run(...pickValues(row, columns));
-    });
-  }
-
-  anchorChains(): Promise<void> {
-    return attempt(() => {
-      for (const text of COMPLETE) this.#db.exec(text);
-      anchorAll(this.#db, this.#loadKeys().audit);
-    });
-  }
-
-  verifyAudit(): Promise<AuditVerdict> {
-    return attempt(() => verifySnapshot(this.#db, this.#loadKeys()));
-  }
-
-  countRows(): Promise<RowCounts> {
-    return attempt(() => countRows(this.#db));
-  }
-
-  readHead(): Promise<string> {
-    return attempt(() => readHead(this.#db));
-  }
-
-  /** Everything is in one file before that gets its name. */
-  commit(): Promise<void> {
-    return attempt(() => {
-      this.#db.exec('COMMIT');
-      checkpoint(this.#db);
-      this.#db.close();
-      this.#parts.finish();
-    });
-  }
-
-  async close(): Promise<void> {
-    if (this.#db.isOpen) this.#db.close();
-    this.#parts.abandon();
-  }
-
-  #loadKeys() {
-    const masterKey = loadMasterKey({ ...this.#parts.masterKey, mayCreate: false });
-    return { audit: loadAuditKey(this.#db, masterKey), identity: loadIdentityKey(this.#db, masterKey) };
-  }
+function targetOf(db: DatabaseSync, { place, masterKey, finish, abandon }: TargetParts): StoreTarget {
+  const server = findRow<Pick<RowOf<'server'>, 'identity'>>(db, 'SELECT identity FROM server');
+  const loadKeys = () => {
+    const key = loadMasterKey({ ...masterKey, mayCreate: false });
+    return { audit: loadAuditKey(db, key), identity: loadIdentityKey(db, key) };
+  };
+  return {
+    place,
+    identity: server?.identity ?? null,
+    addRows: (table: TableName, rows) =>
+      attempt(() => {
+        const columns = columnsOf(table);
+        const insert = prepare(db, ROW_SQL[table].add.sql);
+        for (const row of rows) insert.run(...pickValues(row, columns));
+      }),
+    anchorChains: () =>
+      attempt(() => {
+        for (const text of COMPLETE) db.exec(text);
+        anchorAll(db, loadKeys().audit);
+      }),
+    verifyAudit: () => attempt(() => verifySnapshot(db, loadKeys())),
+    countRows: () => attempt(() => countRows(db)),
+    readHead: () => attempt(() => readHead(db)),
+    /** Everything is in one file before that gets its name. */
+    commit: () =>
+      attempt(() => {
+        db.exec('COMMIT');
+        checkpoint(db);
+        db.close();
+        finish();
+      }),
+    async close() {
+      if (db.isOpen) db.close();
+      abandon();
+    },
+  };
 }
 
 async function attempt<T>(work: () => T): Promise<T> {

@@ -7,19 +7,13 @@ import {
   sumHeads,
 } from '../../engine/audit/audit-chain.ts';
 import { ChainWalk, type LinkRow, ProblemList, querySegments } from '../../engine/audit/chain-walk.ts';
-import { type FindMac, SignatureCheck } from '../../engine/audit/signature-check.ts';
+import { type FindMac, SignatureCheck, type VerifyingKeys } from '../../engine/audit/signature-check.ts';
 import { readable } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
 import type { AuditVerdict } from '../../query.ts';
 import { answerQuery, findRow, prepare, readPragma } from '../wire/read-rows.ts';
 import { listHeads } from '../write/audit-ledger.ts';
 import { hasLinkTypes, LINK_TYPES } from './read-audit.ts';
-
-export interface VerifyingKeys {
-  readonly audit: Uint8Array;
-  /** The private key of the server, in DER form. */
-  readonly identity: Uint8Array;
-}
 
 /** Walks every chain from its first link to the head that stands in the license's row, as of one moment. */
 export function verifyAudit(db: DatabaseSync, keys: VerifyingKeys): AuditVerdict {
