@@ -9,8 +9,8 @@ import { WEBHOOK_EXAMPLE, WEBHOOK_SECRET_COMMAND } from '../../packages/admin/sr
 import { loadConfig } from '../../packages/server/src/config.ts';
 import { instant } from '../../packages/server/src/core/nouns/instant.ts';
 import { createHttpWebhooks } from '../../packages/server/src/receivers/http-webhooks.ts';
-import { readWebhookSecret } from '../../packages/server/src/receivers/open-webhooks.ts';
 import { refuseAddresses } from '../../packages/server/src/receivers/refused-addresses.ts';
+import { readWebhookSecret } from '../../packages/server/src/receivers/webhook-secret.ts';
 import { temporaryFolder } from '../support/server-process.ts';
 
 const PAGE = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');

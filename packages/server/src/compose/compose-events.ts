@@ -8,10 +8,12 @@ import {
 } from '../background/event-loops.ts';
 import { isPlainAndFar } from '../cloud/open-cloud.ts';
 import { type Config, ConfigError } from '../config.ts';
+import { SECOND_MS } from '../core/nouns/instant.ts';
 import { presentSent } from '../http/reply/present-event.ts';
 import type { EventReceiver } from '../receivers/event-receiver.ts';
-import { openWebhooks, readWebhookSecret } from '../receivers/open-webhooks.ts';
+import { createHttpWebhooks } from '../receivers/http-webhooks.ts';
 import { refuseAddresses } from '../receivers/refused-addresses.ts';
+import { readWebhookSecret } from '../receivers/webhook-secret.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
 import type { CloudLink } from '../services/cloud/cloud-link.ts';
 import type { Channels } from '../services/events/channels.ts';
@@ -119,6 +121,8 @@ export function composeEvents(store: Store, options: EventOptions, log: Log): Ev
   };
 }
 
+const TIMEOUT_MS = 10 * SECOND_MS;
+
 const NO_SECRET =
   '"webhooks.url" needs a secret to sign events, so that the receiver can detect forged ones. Let the ' +
   'server make one ("berth webhook secret", or the page), or set BERTH_WEBHOOKS_SECRET or ' +
@@ -128,11 +132,12 @@ const NO_SECRET =
 function createTarget(store: Store, options: EventOptions, signal: AbortSignal) {
   const { settings, env, isServing, environment } = options;
   const open = (url: string, secret: string) =>
-    openWebhooks({
+    createHttpWebhooks({
       url,
       secret,
       userAgent: `Berth/${environment.version}`,
       refused: refuseAddresses(settings.current.notify),
+      timeoutMs: TIMEOUT_MS,
       signal,
       readWall: environment.clock.readWall,
       present: presentSent,

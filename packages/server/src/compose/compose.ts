@@ -12,28 +12,27 @@ import { createApp } from '../http/app.ts';
 import { listenControl } from '../http/control.ts';
 import type { DeferredApp } from '../http/deferred-app.ts';
 import type { Route } from '../http/route.ts';
-import { createRoutes } from '../http/route-table.ts';
+import { createRoutes, type Services } from '../http/route-table.ts';
 import type { Directory } from '../providers/sign-in-provider.ts';
 import { SealError } from '../secrets/seal.ts';
-import { type Accounts, createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
+import { createAccounts, FIRST_ADMINISTRATOR } from '../services/access/accounts.ts';
 import { createOwnNames } from '../services/access/own-names.ts';
 import { dismissPasswords } from '../services/access/passwords.ts';
-import { type AuditTrail, createAuditTrail } from '../services/audit/audit-trail.ts';
-import type { Backups } from '../services/backups/backups.ts';
+import { createAuditTrail } from '../services/audit/audit-trail.ts';
 import { MoveError } from '../services/backups/move-store.ts';
 import { CertificateError } from '../services/certificates/certificate-files.ts';
 import type { Certificates } from '../services/certificates/certificates.ts';
 import { createHistory } from '../services/history/history.ts';
-import { type Catalogue, createCatalogue } from '../services/lending/catalogue.ts';
+import { createCatalogue } from '../services/lending/catalogue.ts';
 import { createCounting } from '../services/lending/counting.ts';
 import { createLending } from '../services/lending/lending.ts';
 import { createTakeSlot } from '../services/lending/new-slots.ts';
 import { createOversight } from '../services/lending/oversight.ts';
-import { createTestClock, type TestClock } from '../services/lending/test-clock.ts';
+import { createTestClock } from '../services/lending/test-clock.ts';
 import { createWaitingRoom, type WaitingRoom } from '../services/lending/waiting-room.ts';
-import { createMetrics, type Metrics } from '../services/metrics/metrics.ts';
+import { createMetrics } from '../services/metrics/metrics.ts';
 import { createDirectoryGroups } from '../services/rules/directory-groups.ts';
-import { createRuleBook, type RuleBook } from '../services/rules/rule-book.ts';
+import { createRuleBook } from '../services/rules/rule-book.ts';
 import { createRuleTrials } from '../services/rules/rule-trials.ts';
 import { openRulesFile, RulesError } from '../services/rules/rules-file.ts';
 import { type CurrentSettings, LiveSettings } from '../services/settings/live-settings.ts';
@@ -150,20 +149,22 @@ interface ComposeOptions extends ConfigAndEnv {
 
 export const THIS_ENVIRONMENT: ServerEnvironment = { version: VERSION, clock: systemClock };
 
-interface Parts {
+type PartServices =
+  | 'accounts'
+  | 'audit'
+  | 'backups'
+  | 'catalogue'
+  | 'ruleBook'
+  | 'settings'
+  | 'metrics'
+  | 'testClock';
+
+interface Parts extends Pick<Services, PartServices> {
   readonly app: App;
   readonly routes: readonly Route[];
-  readonly accounts: Accounts;
-  readonly audit: AuditTrail;
-  readonly backups: Backups;
-  readonly catalogue: Catalogue;
   readonly cloud: CloudParts;
-  readonly ruleBook: RuleBook;
   readonly events: EventParts;
-  readonly settings: LiveSettings;
-  readonly metrics: Metrics;
   readonly room: WaitingRoom;
-  readonly testClock: TestClock;
 }
 
 export function composeApp(

@@ -290,7 +290,7 @@ export interface ReleaseAllFeatures {
   readonly by: Actor;
 }
 
-interface AboutReport {
+export interface AboutReport {
   readonly licenseId: LicenseId;
   /** `null`: the license itself. */
   readonly feature: string | null;

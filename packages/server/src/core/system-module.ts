@@ -99,7 +99,7 @@ export interface SystemFacts {
 }
 
 /** What a decision sees of an account. */
-interface KeptAccount {
+export interface KeptAccount {
   readonly role: Role;
   readonly products: ProductLimit;
   readonly passwordHash: string;

@@ -6,32 +6,23 @@ import { createRouter, describeMethods, type Router, refuseMethod } from '@berth
 import { isSameLimit } from '../core/access/role.ts';
 import { Fault } from '../core/nouns/fault.ts';
 import type { Accounts } from '../services/access/accounts.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { RequestCounts } from '../telemetry/metrics/request-counts.ts';
 import type { AuthSettings } from './access/caller.ts';
-import { type AdmitClient, type ClientLimits, createClientRate } from './access/client-rate.ts';
+import { type AdmitClient, createClientRate, type RateOptions } from './access/client-rate.ts';
 import { identifyCaller } from './access/identify-caller.ts';
 import { requireTlsIfAsked } from './access/session.ts';
 import { admitPage, answerPreflight, type WebPageRules, withCors } from './access/web-page.ts';
 import { createWorkPlaces, type WorkPlaces } from './access/work-places.ts';
 import { errorReply, problem } from './reply/problem.ts';
-import { createRequestLog, type RequestLog } from './request-log.ts';
+import { createRequestLog, type RequestLog, type RequestLogOptions } from './request-log.ts';
 import { ACCESS, inputOf, type Route, type RouteInput } from './route.ts';
 
-interface AppOptions {
+interface AppOptions extends RequestLogOptions, RateOptions {
   readonly routes: readonly Route[];
   /** The same routes, on nothing but these products. */
   readonly listRoutesFor: (products: readonly string[]) => ReadonlyMap<string, Route>;
   readonly accounts: Accounts;
   readonly auth: AuthSettings;
   readonly pages: WebPageRules;
-  readonly log: Log;
-  readonly requests: RequestCounts;
-  readonly logRequests: boolean;
-  readonly slowRequestMs: number;
-  readonly settings: { readonly current: { readonly http: ClientLimits } };
-  /** A monotonic clock in milliseconds. */
-  readonly readMonotonicMs: () => number;
 }
 
 /** The whole HTTP API as a function from request to reply, without a socket. */

@@ -20,7 +20,7 @@ export interface RequestLog {
   noteBug(route: string, error: unknown): Reply;
 }
 
-interface RequestLogOptions {
+export interface RequestLogOptions {
   readonly log: Log;
   readonly requests: RequestCounts;
   readonly logRequests: boolean;

@@ -3,7 +3,7 @@ import type { BlockList } from 'node:net';
 import type { EventReceiver, SentEvent } from './event-receiver.ts';
 import { postJson } from './http-post.ts';
 
-export interface HttpWebhookOptions {
+interface HttpWebhookOptions {
   readonly url: string;
   readonly secret: string;
   readonly userAgent: string;

@@ -1,5 +1,6 @@
 import type { AddressRange } from '@berth/protocol/address-range';
 import type { SLOT_ORDERS } from '@berth/protocol/admin/choices';
+import type { FileVerdict } from '../core/doctor/judge-links.ts';
 import type { Channel } from '../core/notify/channel.ts';
 import type { RecordedEvent } from '../core/nouns/audit-event.ts';
 import type { AuditPosition, Follower } from '../core/nouns/audit-position.ts';
@@ -370,15 +371,6 @@ interface CheckFile {
 
 /** What can be read in some seconds. */
 export const CHECK_FILE: CheckFile = { kind: 'check_file', maxBytes: 1024 ** 3 };
-
-export interface FileVerdict {
-  /** What the database says is wrong with its file; `null`: nothing was found. */
-  readonly damage: string | null;
-  /** Which pages are not as the server wrote them; `null`: none. */
-  readonly changed: string | null;
-  /** Whether the file was read. */
-  readonly isRead: boolean;
-}
 
 interface SealDescription {
   /** The fingerprint of the master key that opens the secrets of the store. */

@@ -1,15 +1,21 @@
 import { DAY_MS, type Instant, plus, say } from '../nouns/instant.ts';
 import { complain, orWell, type Verdict, warn } from './finding.ts';
 
-interface BackupFacts {
+export interface BackupHealth {
+  /** When the last backup was made, by the schedule or on request. */
   readonly lastAt: Instant | null;
   /** When the next one is due; `null`: at once, or there is no schedule. */
   readonly dueAt: Instant | null;
+  /** Since when the schedule fails. */
   readonly failingAt: Instant | null;
+  /** Why, if that was in this run of the server. */
   readonly error: string | null;
-  readonly isScheduled: boolean;
-  /** Whether the master key is known to be kept outside the data folder. */
+  /** Whether the master key is kept somewhere besides the data folder, as far as the server knows. */
   readonly isKeyKept: boolean;
+}
+
+interface BackupFacts extends BackupHealth {
+  readonly isScheduled: boolean;
   readonly now: Instant;
 }
 

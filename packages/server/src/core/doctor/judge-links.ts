@@ -4,11 +4,21 @@ import type { License } from '../nouns/license.ts';
 import { complain, orWell, type Verdict, warn } from './finding.ts';
 import { sayLength } from './judge-machine.ts';
 
-interface CloudFacts {
+/** The state of the link to the licensing cloud. */
+export interface LinkFacts {
+  /**
+   * `not_configured` and `no_keys`: it cannot be used. `untried`: not used since the start. `ok`: the last
+   * requests were answered. `refused`: the cloud does not accept the keys. `failing`: it cannot be reached,
+   * or its answers are invalid.
+   */
   readonly state: 'not_configured' | 'no_keys' | 'untried' | 'ok' | 'refused' | 'failing';
-  /** When the licensing cloud was last reached, and since when it has failed. */
+  /** The last successful request, of this run or, if the licenses have it, of an earlier one. */
   readonly reachedAt: Instant | null;
+  /** Since when requests fail. */
   readonly failingAt: Instant | null;
+}
+
+interface CloudFacts extends LinkFacts {
   readonly error: { readonly message: string } | null;
   readonly pending: number;
   readonly reportsUncertain: number;
@@ -93,15 +103,19 @@ function judgeReports({ reportsUncertain }: CloudFacts): Verdict | null {
   );
 }
 
-interface DatabaseFacts {
+/** Of a database that is a file. */
+export interface FileVerdict {
+  /** What the database says is wrong with its file; `null`: nothing was found. */
+  readonly damage: string | null;
+  /** Which pages are not as the server wrote them; `null`: none. */
+  readonly changed: string | null;
+  /** Whether the file was read. */
+  readonly isRead: boolean;
+}
+
+interface DatabaseFacts extends FileVerdict {
   readonly engine: string;
   readonly isHealthy: boolean;
-  /** What is wrong with its file; `null`: nothing was found. */
-  readonly damage: string | null;
-  /** Its pages that are not as the server wrote them; `null`: none. */
-  readonly changed: string | null;
-  /** Whether the file was read to know that. */
-  readonly isRead: boolean;
   readonly isShared: boolean;
   readonly settings: Readonly<Record<string, string | null>>;
   /** The host in use, with the port that was named; `null`: it is a file. */
@@ -199,11 +213,15 @@ export function judgeVersions(facts: VersionFacts): readonly Verdict[] {
   return orWell([newer, ...mixed], `Berth ${version}, Node ${node}, schema ${schemaVersion}`);
 }
 
-interface DeliveryFacts {
+export interface DeliveryFacts {
+  /** `untried`: nothing has been sent since the start. */
   readonly state: 'off' | 'no_secret' | 'untried' | 'ok' | 'failing';
+  /** Since when the receiver fails. */
   readonly failingAt: Instant | null;
   readonly error: string | null;
+  /** Undelivered events, counted up to a thousand; of a long log, those that are counted so far. */
   readonly waiting: number;
+  /** Since the start. */
   readonly dropped: number;
 }
 

@@ -24,14 +24,8 @@ export interface SlotState {
   readonly borrowed: number;
 }
 
-export interface SlotPoint extends SlotState {
+export interface SlotPoint extends SlotState, SlotTotals {
   readonly at: Instant;
-  readonly average: number;
-  readonly peak: number;
-  readonly grants: number;
-  /** Given back or expired. */
-  readonly returns: number;
-  readonly denials: number;
 }
 
 /**
@@ -102,6 +96,7 @@ export interface SlotTotals {
   readonly average: number;
   readonly peak: number;
   readonly grants: number;
+  /** Given back or expired. */
   readonly returns: number;
   readonly denials: number;
 }

@@ -6,12 +6,12 @@ import { LIMITS } from '../../config.ts';
 /** Throws if an address has sent too many requests. */
 export type AdmitClient = (peer: Peer) => void;
 
-interface RateOptions {
+export interface RateOptions {
   readonly settings: { readonly current: { readonly http: ClientLimits } };
   readonly readMonotonicMs: () => number;
 }
 
-export interface ClientLimits {
+interface ClientLimits {
   /** 0 means no limit. */
   readonly clientRequestsPerMinute: number;
 }

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { RequestError } from '@berth/protocol/request-error';
 import { type BackupFacts, readFacts } from '@berth/shell/files/backup-file';
 import { placeFile } from '@berth/shell/files/place-file';
+import type { BackupHealth } from '../../core/doctor/judge-backup.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import { type BackupSchedule, dueAt, isOverdue } from '../../core/nouns/backup-schedule.ts';
 import { type Instant, later, MINUTE_MS, plus, say } from '../../core/nouns/instant.ts';
@@ -16,19 +17,9 @@ import { createRoom } from '../lending/room.ts';
 import type { MakeBackup } from './backup-job.ts';
 import { prepareFolder, readPassphraseFile } from './backup-places.ts';
 
-interface BackupStatus {
-  /** When the last backup was made, by the schedule or on request. */
-  readonly lastAt: Instant | null;
+interface BackupStatus extends BackupHealth {
   /** The newest file of the schedule. */
   readonly lastFile: string | null;
-  /** When the next one is due; `null`: at once, or there is no schedule. */
-  readonly dueAt: Instant | null;
-  /** Since when the schedule fails. */
-  readonly failingAt: Instant | null;
-  /** Why, if that was in this run of the server. */
-  readonly error: string | null;
-  /** Whether the master key is kept somewhere besides the data folder, as far as the server knows. */
-  readonly isKeyKept: boolean;
 }
 
 /** A backup of the schedule. */

@@ -7,6 +7,7 @@ import {
   isCredible,
   KEY_REFUSALS,
 } from '../../cloud/cloud.ts';
+import type { AboutReport } from '../../core/command.ts';
 import type { License, LicenseId } from '../../core/nouns/license.ts';
 import type { BacklogRecord, OpenReport } from '../../store/query.ts';
 import type { Store } from '../../store/store.ts';
@@ -174,10 +175,7 @@ async function send(
   return null;
 }
 
-interface RefusedReport {
-  readonly licenseId: LicenseId;
-  readonly feature: string | null;
-  readonly reportId: string;
+interface RefusedReport extends AboutReport {
   /** Whether no earlier attempt was on its way when it was sent. */
   readonly wasUncounted: boolean;
 }

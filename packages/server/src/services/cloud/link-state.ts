@@ -1,18 +1,8 @@
 import { CloudFault, type CloudFaultReason, type CloudRefusal, KEY_REFUSALS } from '../../cloud/cloud.ts';
+import type { LinkFacts } from '../../core/doctor/judge-links.ts';
 import type { Instant } from '../../core/nouns/instant.ts';
 
-/** The state of the link to the licensing cloud. */
-export interface LinkStatus {
-  /**
-   * `not_configured` and `no_keys`: it cannot be used. `untried`: not used since the start. `ok`: the last
-   * requests were answered. `refused`: the cloud does not accept the keys. `failing`: it cannot be reached,
-   * or its answers are invalid.
-   */
-  readonly state: 'not_configured' | 'no_keys' | 'untried' | 'ok' | 'refused' | 'failing';
-  /** The last successful request, of this run or, if the licenses have it, of an earlier one. */
-  readonly reachedAt: Instant | null;
-  /** Since when requests fail. */
-  readonly failingAt: Instant | null;
+export interface LinkStatus extends LinkFacts {
   readonly error: LinkError | null;
   /** How far the cloud's clock was ahead of this machine's at the last answer; `null`: none yet. */
   readonly clockAheadMs: number | null;

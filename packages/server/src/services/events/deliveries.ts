@@ -1,4 +1,5 @@
 import { backOffMs } from '../../core/back-off.ts';
+import type { DeliveryFacts } from '../../core/doctor/judge-links.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
 import {
   type AuditPosition,
@@ -15,18 +16,10 @@ import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type Page, type WaitingEvent, WaitingEvents } from './waiting-events.ts';
 
-interface DeliveryStatus {
-  /** `untried`: nothing has been sent since the start. */
-  readonly state: 'off' | 'no_secret' | 'untried' | 'ok' | 'failing';
+interface DeliveryStatus extends DeliveryFacts {
   readonly deliveredAt: Instant | null;
-  /** Since when the receiver fails. */
-  readonly failingAt: Instant | null;
-  readonly error: string | null;
-  /** Undelivered events, counted up to a thousand; of a long log, those that are counted so far. */
-  readonly waiting: number;
   /** Since the start. */
   readonly delivered: number;
-  readonly dropped: number;
 }
 
 export interface DeliveryTarget {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { RequestError } from '@berth/protocol/request-error';
-import type { BorrowUntil, Target } from '../../core/command.ts';
+import type { AddConsumption, BorrowUntil, Target } from '../../core/command.ts';
 import type { Actor } from '../../core/nouns/actor.ts';
-import type { Narrowing } from '../../core/nouns/consumption.ts';
 import { userNameOf } from '../../core/nouns/user-name.ts';
 import type { Executed, Store } from '../../store/store.ts';
 import { executeOnEachLicense } from './each-license.ts';
@@ -10,12 +9,7 @@ import { identify, identifyTaker, type LendingRequest, requireFit } from './lend
 import type { TakeSlot } from './new-slots.ts';
 import type { Patience } from './waiting-room.ts';
 
-interface CountRequest extends Target {
-  /** `null` for the license itself. */
-  readonly feature: string | null;
-  readonly user: string | null;
-  readonly count: number;
-  readonly narrowing: Narrowing;
+interface CountRequest extends Target, Pick<AddConsumption, 'feature' | 'user' | 'count' | 'narrowing'> {
   /** The caller's id of the request, so that a repeated request counts once. */
   readonly idempotencyKey: string | null;
   readonly by?: Actor;

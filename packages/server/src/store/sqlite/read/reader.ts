@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import type { FileVerdict } from '../../../core/doctor/judge-links.ts';
 import type { Instant } from '../../../core/nouns/instant.ts';
 import type { MasterKey } from '../../../secrets/seal.ts';
 import type { PreparedQuery } from '../../engine/prepared-query.ts';
@@ -7,7 +8,7 @@ import { isShared, planQuery, queryStore } from '../../engine/queries.ts';
 import { withListedIdentity } from '../../engine/rows.ts';
 import { sqlFor } from '../../engine/sql.ts';
 import type { RowOf } from '../../engine/tables.ts';
-import type { Answer, Answers, FileVerdict, Query, StoreDescription } from '../../query.ts';
+import type { Answer, Answers, Query, StoreDescription } from '../../query.ts';
 import { explainCorruption } from '../wire/damage.ts';
 import { openForReading } from '../wire/database.ts';
 import { findChangedPages } from '../wire/page-sums.ts';

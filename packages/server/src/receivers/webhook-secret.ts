@@ -1,16 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { explainFileError } from '@berth/shell/files/explain-file-error';
 import { ConfigError } from '../config.ts';
-import { SECOND_MS } from '../core/nouns/instant.ts';
-import type { EventReceiver } from './event-receiver.ts';
-import { createHttpWebhooks, type HttpWebhookOptions } from './http-webhooks.ts';
-
-const TIMEOUT_MS = 10 * SECOND_MS;
-
-/** The receiver at a URL that the settings have checked. */
-export function openWebhooks(options: Omit<HttpWebhookOptions, 'timeoutMs'>): EventReceiver {
-  return createHttpWebhooks({ ...options, timeoutMs: TIMEOUT_MS });
-}
 
 /** Shorter secrets could be guessed from a signature. */
 const MIN_SECRET_LENGTH = 32;
