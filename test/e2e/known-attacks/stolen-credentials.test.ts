@@ -163,6 +163,8 @@ const GUARDED: readonly (readonly [what: string, path: string, body: object])[] 
   ['the second factor of an administrator', '/api/admin/users/remove-second-factor', { name: 'boss' }],
   ['another administrator', '/api/admin/users/add', { name: 'eve', role: 'admin' }],
   ['the role of an administrator', '/api/admin/users/role', { name: 'bob', role: 'admin' }],
+  ['a lower role, whose password it may set', '/api/admin/users/role', { name: 'boss', role: 'viewer' }],
+  ['removing an administrator, to add the name again', '/api/admin/users/remove', { name: 'boss' }],
   [
     'the passphrase of scheduled backups',
     '/api/admin/settings',

@@ -8,6 +8,7 @@ import { toWire } from '../../reply/to-wire.ts';
 import type { MustConfirm, Route, RouteInput } from '../../route.ts';
 
 export function userRoutes(accounts: Accounts): readonly Route[] {
+  const isOfAdministrator = concernsAdministrator(accounts);
   return adminRoutes(USER_API, {
     'GET /api/admin/users': {
       name: 'admin_users',
@@ -32,7 +33,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/password': {
       name: 'admin_user_password',
       access: 'admin',
-      mustConfirm: isOfAdministrator(accounts),
+      mustConfirm: isOfAdministrator,
       takesPassword: true,
       summary: 'Set the password of another account, and end its sessions',
       errors: ['account_not_found', 'too_many_requests'],
@@ -46,7 +47,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/role': {
       name: 'admin_user_role',
       access: 'admin',
-      mustConfirm: makesAdministrator,
+      mustConfirm: (input) => makesAdministrator(input) || isOfAdministrator(input),
       summary: 'Change the role of an account, and the products of an operator, at once',
       errors: ['account_not_found', 'last_administrator'],
       handle: ({ body: { name, role, products }, caller }) =>
@@ -55,6 +56,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/remove': {
       name: 'admin_user_remove',
       access: 'admin',
+      mustConfirm: isOfAdministrator,
       summary: 'Remove an account and end its sessions',
       errors: ['account_not_found', 'last_administrator'],
       handle: ({ body, caller }) => accounts.remove(body.name, caller.actor),
@@ -62,7 +64,7 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
     'POST /api/admin/users/remove-second-factor': {
       name: 'admin_user_remove_second_factor',
       access: 'admin',
-      mustConfirm: isOfAdministrator(accounts),
+      mustConfirm: isOfAdministrator,
       summary: 'Remove the second factor of another account, and end its sessions',
       errors: ['account_not_found'],
       handle: ({ body: { name }, caller }) => {
@@ -75,8 +77,11 @@ export function userRoutes(accounts: Accounts): readonly Route[] {
 
 const OWN_PASSWORD = 'Change your own password with /api/v4/setPassword, which requires the old one.';
 
-/** Of another one: nobody changes their own in this way. */
-function isOfAdministrator(accounts: Accounts): MustConfirm {
+/**
+ * Another one: nobody changes their own account in this way. Whoever lowered their role, or removed and added
+ * the account, could set a password and wait until it is an administrator's again.
+ */
+function concernsAdministrator(accounts: Accounts): MustConfirm {
   return async ({ body, caller }) =>
     caller.holder?.account !== body.name &&
     (await accounts.list()).some(({ name, role }) => name === body.name && role === 'admin');
