@@ -18,7 +18,7 @@ describe('the table of errors', () => {
   test('answers every refusal with 4xx: clients treat 5xx as a broken network', () => {
     const serverFaults = ENTRIES.filter(([, { status }]) => status >= 500).map(([code]) => code);
     const away = ['sign_in', 'directory', 'cloud', 'store'].map((what) => `${what}_unavailable`);
-    // What is not implemented is no refusal, and nothing that a client sends.
+    // 501 answers methods and encodings that no existing client sends.
     assert.deepEqual(serverFaults, ['not_implemented', ...away, 'internal_error']);
     for (const [, { status }] of ENTRIES) assert.ok(status >= 400 && status < 600);
   });
